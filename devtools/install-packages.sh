@@ -9,7 +9,7 @@ set -euo pipefail
 declare -A GROUP=(
 	# compilers, and what DPDK and the driver are built with
 	[build]='build-essential ninja-build meson pkgconf dpkg-dev ca-certificates
-		python3 python3-pyelftools libnuma-dev liburing-dev
+		python3 python3-pyelftools libnuma-dev liburing-dev libmnl-dev
 		libpcap-dev libbpf-dev libxdp-dev libelf-dev zlib1g-dev libjansson-dev'
 	# what the tests run, measure with, or check the tree with
 	[test]='libcmocka-dev clang libclang-rt-14-dev clang-format cppcheck iproute2

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright(c) 2026 The tapbatch authors
+#
+# Front door: each target does all its own set-up on a fresh Debian 12, as root.
+# Behind it are meson and ninja; whoever has a DPDK with driver SDK uses them
+# directly: PKG_CONFIG_PATH=... meson setup build && ninja -C build
+
+MAKEFLAGS += --no-print-directory
+SHELL := /bin/bash
+PATH := /usr/bin:/usr/sbin:/bin:/sbin:$(PATH)
+export PATH
+
+TAPBATCH_BUILD ?= build
+
+.PHONY: all setup demo test test-unit test-build test-func test-vm bench bench-quick
+.PHONY: fuzz asan doc install lint check-format clean
+
+all: setup
+	@ninja -C $(TAPBATCH_BUILD) --quiet
+
+# Packages, DPDK, and a configured build folder.
+setup:
+	@devtools/setup.sh $(TAPBATCH_BUILD)
+
+demo: all
+	@. $(TAPBATCH_BUILD)/env.sh && test/demo.sh
+
+test: all
+	@devtools/install-packages.sh test vm
+	@test/run unit build func vm
+test-unit test-build test-func: all
+	@devtools/install-packages.sh test
+	@test/run $(@:test-%=%)
+test-vm: all
+	@devtools/install-packages.sh test vm
+	@test/run vm
+
+bench: all
+	@devtools/install-packages.sh bench
+	@. $(TAPBATCH_BUILD)/env.sh && $(TAPBATCH_BUILD)/app/perf/dpdk-tapbatch-perf bench
+bench-quick: all
+	@devtools/install-packages.sh bench
+	@. $(TAPBATCH_BUILD)/env.sh && $(TAPBATCH_BUILD)/app/perf/dpdk-tapbatch-perf bench --quick
+
+# With address and undefined-behaviour sanitizers: test/run --sanitize GROUP
+asan: TAPBATCH_BUILD := build-asan
+asan:
+	@devtools/setup.sh build-asan -Db_sanitize=address,undefined -Db_lundef=false
+	@ninja -C build-asan --quiet
+
+# FUZZ_SECONDS for each fuzzer
+fuzz:
+	@devtools/fuzz.sh
+
+doc:
+	@devtools/install-packages.sh doc
+	@$(MAKE) -C doc html
+
+install: all
+	@meson install -C $(TAPBATCH_BUILD) --no-rebuild
+
+lint:
+	@devtools/lint.sh
+check-format:
+	@devtools/lint.sh format
+
+clean:
+	@rm -rf build build-asan build-fuzz build-clang
