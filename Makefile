@@ -13,7 +13,7 @@ export PATH
 TAPBATCH_BUILD ?= build
 
 .PHONY: all setup demo test test-unit test-build test-func test-vm bench bench-quick
-.PHONY: fuzz asan doc install lint check-format clean
+.PHONY: fuzz asan doc install lint check-format format clean
 
 all: setup
 	@ninja -C $(TAPBATCH_BUILD) --quiet
@@ -23,6 +23,7 @@ setup:
 	@devtools/setup.sh $(TAPBATCH_BUILD)
 
 demo: all
+	@devtools/install-packages.sh bench
 	@. $(TAPBATCH_BUILD)/env.sh && test/demo.sh
 
 test: all
@@ -45,6 +46,7 @@ bench-quick: all
 # With address and undefined-behaviour sanitizers: test/run --sanitize GROUP
 asan: TAPBATCH_BUILD := build-asan
 asan:
+	@devtools/install-packages.sh test
 	@devtools/setup.sh build-asan -Db_sanitize=address,undefined -Db_lundef=false
 	@ninja -C build-asan --quiet
 
@@ -59,9 +61,12 @@ doc:
 install: all
 	@meson install -C $(TAPBATCH_BUILD) --no-rebuild
 
+# Layout and static analysis; the layout alone; set the layout right.
 lint:
 	@devtools/lint.sh
 check-format:
+	@devtools/lint.sh check
+format:
 	@devtools/lint.sh format
 
 clean:

@@ -9,11 +9,11 @@ set -euo pipefail
 declare -A GROUP=(
 	# compilers, and what DPDK and the driver are built with
 	[build]='build-essential ninja-build meson pkgconf dpkg-dev ca-certificates
-		python3 python3-pyelftools libnuma-dev liburing-dev libmnl-dev
+		python3 python3-pyelftools libnuma-dev liburing-dev libmnl-dev libcmocka-dev
 		libpcap-dev libbpf-dev libxdp-dev libelf-dev zlib1g-dev libjansson-dev'
-	# what the tests run, measure with, or check the tree with
-	[test]='libcmocka-dev clang libclang-rt-14-dev clang-format cppcheck iproute2
-		iputils-ping iperf3 tcpdump ethtool procps socat dpdk valgrind'
+	# what the tests run, measure with, or check the tree with (dpdk-dev: Debian's testpmd)
+	[test]='clang libclang-rt-14-dev clang-format cppcheck iproute2 kmod
+		iputils-ping iperf3 tcpdump ethtool procps socat dpdk dpdk-dev valgrind'
 	[bench]='iproute2 iputils-ping iperf3 python3-matplotlib'
 	[doc]='python3-sphinx'
 	[vm]='qemu-system-x86 busybox-static cpio'

@@ -9,10 +9,7 @@ cd "$TOP"
 build=$1
 shift
 
-groups=(build)
-# The tests' own programs are part of the build where their packages can be had.
-[ "$(id -u)" != 0 ] || groups+=(test)
-bash devtools/install-packages.sh "${groups[@]}"
+bash devtools/install-packages.sh build
 prefix=$(bash devtools/build-dpdk.sh)
 
 # Configured for another DPDK, or cut short: anew.

@@ -9,9 +9,11 @@
 
 set -euo pipefail
 
-# shellcheck disable=SC2034  # for the tests
 TEST_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
-TOP=${TEST_DIR%/*}
+# Brings TOP and CACHE, and what env.sh sets; test/run says which build it is.
+. "$TEST_DIR/../devtools/common.sh"
+TAPBATCH_BUILD=${TAPBATCH_BUILD:-$TOP/build}
+. "$TAPBATCH_BUILD/env.sh"
 
 if [ -z "${TAPBATCH_SANDBOX:-}" ]; then
 	exec "$TEST_DIR/sandbox" "$0" "$@"
@@ -64,7 +66,7 @@ fail() {
 	[ $# -lt 2 ] || diag "$2"
 }
 
-# ok NAME COMMAND...: passes if the command succeeds; shows its output if not.
+# ok NAME COMMAND...: passes if the command succeeds; shows the end of its output if not.
 ok() {
 	local name=$1 output status=0
 	shift
@@ -72,7 +74,8 @@ ok() {
 	if [ "$status" -eq 0 ]; then
 		pass "$name"
 	else
-		fail "$name" "failed with status $status: $*${output:+$'\n'$output}"
+		fail "$name" "failed with status $status: $*"
+		[ -z "$output" ] || diag "$(tail -n 40 <<<"$output")"
 	fi
 }
 

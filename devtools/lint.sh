@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Checks the C sources: layout with clang-format, errors with cppcheck.
+#	lint.sh          both
+#	lint.sh check    the layout only
+#	lint.sh format   brings files into the layout
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+cd "$TOP"
+bash devtools/install-packages.sh build test
+
+folders=(drivers app examples test)
+mapfile -t sources < <(find "${folders[@]}" -name '*.[ch]' | sort)
+
+case ${1:-} in
+format) exec clang-format -i "${sources[@]}" ;;
+check | '') clang-format --dry-run -Werror --ferror-limit=3 "${sources[@]}" ||
+	die "the layout differs, make format sets it right" ;;
+*) die "no mode '$1'" ;;
+esac
+[ -z "${1:-}" ] || exit 0
+
+# Findings that are none get "cppcheck-suppress" in a comment beside them, with the
+# reason. DPDK's own headers are not looked into.
+cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --language=c --platform=unix64 --library=posix,bsd,gnu \
+	--enable=warning,performance,portability --suppress=missingInclude \
+	-D__GNUC__ -DTAPBATCH_HAVE_URING -Idrivers/net/tapbatch "${folders[@]}"
