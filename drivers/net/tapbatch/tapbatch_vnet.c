@@ -449,9 +449,7 @@ tapbatch_vnet_superframe(const struct tapbatch_vnet_hdr *vnet, const uint8_t *da
 		if (l3 + sizeof(*ip) > avail || kind == TAPBATCH_VNET_GSO_TCPV6)
 			return -EINVAL;
 		ihl = (ip->version_ihl & 0xf) * 4;
-		if (ip->version_ihl >> 4 != 4 || ihl < sizeof(*ip) ||
-		    (ip->fragment_offset & rte_cpu_to_be_16(RTE_IPV4_HDR_MF_FLAG |
-							     RTE_IPV4_HDR_OFFSET_MASK)))
+		if (ip->version_ihl >> 4 != 4 || ihl < sizeof(*ip))
 			return -EINVAL;
 		l4 = l3 + ihl;
 		proto = ip->next_proto_id;

@@ -111,8 +111,8 @@ tapbatch_vnet_to_mbuf(const struct tapbatch_vnet_hdr *vnet, struct rte_mbuf *m, 
 
 /*
  * Finds the headers of a superframe and checks that its virtio header agrees. As the
- * kernel's segmentation does, this looks at no length field of IP or UDP, and through
- * IPv6 extension headers. hdr_len of the virtio header is only a hint and not used.
+ * kernel's segmentation does, this looks at no length field of IP or UDP, at no
+ * fragment offset, and through IPv6 extension headers. hdr_len of the virtio header is only a hint and not used.
  *
  * @param avail  bytes that may be read at data
  * @param frame  bytes of the whole frame; layout->l3_end is set to it
