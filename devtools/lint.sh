@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Checks the C sources: layout with clang-format, errors with cppcheck.
-#	lint.sh          both
-#	lint.sh check    the layout only
-#	lint.sh format   brings files into the layout
+#	lint.sh            both
+#	lint.sh check      the layout
+#	lint.sh analyse    errors
+#	lint.sh format     brings files into the layout
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 cd "$TOP"
@@ -12,16 +13,24 @@ bash devtools/install-packages.sh build test
 folders=(drivers app examples test)
 mapfile -t sources < <(find "${folders[@]}" -name '*.[ch]' | sort)
 
-case ${1:-} in
-format) exec clang-format -i "${sources[@]}" ;;
-check | '') clang-format --dry-run -Werror --ferror-limit=3 "${sources[@]}" ||
-	die "the layout differs, make format sets it right" ;;
-*) die "no mode '$1'" ;;
-esac
-[ -z "${1:-}" ] || exit 0
+layout() {
+	clang-format --dry-run -Werror --ferror-limit=3 "${sources[@]}" ||
+		die "the layout differs, make format sets it right"
+}
 
 # Findings that are none get "cppcheck-suppress" in a comment beside them, with the
 # reason. DPDK's own headers are not looked into.
-cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --language=c --platform=unix64 --library=posix,bsd,gnu \
-	--enable=warning,performance,portability --suppress=missingInclude \
-	-D__GNUC__ -DTAPBATCH_HAVE_URING -Idrivers/net/tapbatch "${folders[@]}"
+analyse() {
+	cppcheck --quiet --error-exitcode=1 --inline-suppr --std=c11 --language=c \
+		--platform=unix64 --library=posix,bsd,gnu \
+		--enable=warning,performance,portability --suppress=missingInclude \
+		-D__GNUC__ -DTAPBATCH_HAVE_URING -Idrivers/net/tapbatch "${folders[@]}"
+}
+
+case ${1:-} in
+'') layout && analyse ;;
+check) layout ;;
+analyse) analyse ;;
+format) clang-format -i "${sources[@]}" ;;
+*) die "no mode '$1' (have: check, analyse, format)" ;;
+esac

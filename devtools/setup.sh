@@ -14,7 +14,7 @@ prefix=$(bash devtools/build-dpdk.sh)
 
 # Configured for another DPDK, or cut short: anew.
 stamp=$build/.configured
-wanted="$prefix $*"
+wanted="$prefix ${CC:-cc} $*"
 if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
 	rm -rf "$build"
 	mkdir -p "$build"
