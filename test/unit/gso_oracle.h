@@ -166,7 +166,7 @@ oracle_compare(const struct rte_mbuf *m, bool l3_only, uint8_t *sent, uint8_t *g
 	}
 	for (i = 0; i < len; i++)
 		if (sent[i] != got[i]) {
-			static char what[48];
+			static char what[80];
 
 			snprintf(what, sizeof(what), "byte %zu of a packet of %zu", i, len);
 			return oracle_fail(what, sent[i], got[i]);
