@@ -30,6 +30,7 @@ exec 9>"$CACHE/dpdk-$key.lock"
 flock 9
 if [ ! -f "$prefix/.complete" ]; then
 	say "building DPDK $version into $prefix (once per machine, some minutes)"
+	find "$CACHE" -maxdepth 1 -name 'build.*' -mmin +120 -exec rm -rf {} + # cut short
 	work=$(mktemp -d "$CACHE/build.XXXXXX")
 	trap 'rm -rf "$work"' EXIT
 	rm -rf "$prefix"

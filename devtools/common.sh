@@ -11,5 +11,9 @@ export PATH
 
 # What is built once per machine lies outside the checkout: EAL refuses to load
 # a driver from below a world-writable folder, and a checkout may lie in /tmp.
-CACHE=${TAPBATCH_CACHE:-/var/cache/tapbatch}
+if [ "$(id -u)" = 0 ]; then
+	CACHE=${TAPBATCH_CACHE:-/var/cache/tapbatch}
+else
+	CACHE=${TAPBATCH_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tapbatch}
+fi
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)

@@ -16,6 +16,7 @@ for dir in "$CACHE"/source-22.11.*; do
 	fi
 done
 
+rm -rf "$CACHE"/source.?????? # cut short
 work=$(mktemp -d "$CACHE/source.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/sources" "$work/lists/partial" "$work/archives/partial"
