@@ -18,7 +18,6 @@
 
 #include <rte_byteorder.h>
 #include <rte_memcpy.h>
-#include <rte_prefetch.h>
 
 #include "tapbatch_cksum.h"
 #include "tapbatch_split.h"

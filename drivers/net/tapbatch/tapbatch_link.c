@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 The tapbatch authors
+ */
+
+/*
+ * The network interface as rtnetlink shows it: MTU, flags, counters, and news of
+ * its changes. Source of the messages: rtnetlink(7), Linux net/core/rtnetlink.c.
+ */
+
+#include <errno.h>
+#include <linux/ethtool.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <libmnl/libmnl.h>
+
+#include <rte_string_fns.h>
+
+#include "tapbatch_link.h"
+#include "tapbatch_log.h"
+#include "tapbatch_netns.h"
+#include "tapbatch_tun.h"
+
+/* In <linux/if.h>, which cannot stand beside <net/if.h>. */
+#ifndef IFF_LOWER_UP
+#define IFF_LOWER_UP 0x10000
+#endif
+
+/* A link message with all of its nested attributes, VF lists left out. */
+#define REPLY_BYTES 32768
+
+/* Inode of the namespace the interface is in; 0 if this kernel or these privileges
+ * do not tell; negative errno when the interface is gone.
+ */
+static int64_t
+netns_inode(int tun_fd)
+{
+	struct stat st;
+	int fd = ioctl(tun_fd, TUNGETDEVNETNS);
+	int64_t inode = 0;
+
+	if (fd < 0)
+		return errno == EBADFD ? -EBADFD : 0;
+	if (fstat(fd, &st) == 0)
+		inode = (int64_t)st.st_ino;
+	close(fd);
+	return inode;
+}
+
+static int
+open_sockets(struct tapbatch_link *link)
+{
+	char name[IF_NAMESIZE];
+	struct ifreq ifr = { 0 };
+	int ret;
+
+	ret = tapbatch_tun_name(link->tun_fd, name);
+	if (ret != 0)
+		return ret;
+	link->ioctl_sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (link->ioctl_sock < 0)
+		return -errno;
+	strlcpy(ifr.ifr_name, name, sizeof(ifr.ifr_name));
+	if (ioctl(link->ioctl_sock, SIOCGIFINDEX, &ifr) != 0)
+		return -errno;
+	link->ifindex = (unsigned int)ifr.ifr_ifindex;
+
+	link->requests = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+	if (link->requests == NULL || mnl_socket_bind(link->requests, 0, MNL_SOCKET_AUTOPID) < 0)
+		return -errno;
+	link->news = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (link->news == NULL ||
+	    mnl_socket_bind(link->news, RTMGRP_LINK, MNL_SOCKET_AUTOPID) < 0)
+		return -errno;
+	return 0;
+}
+
+int
+tapbatch_link_open(struct tapbatch_link *link, int tun_fd)
+{
+	struct tapbatch_netns_visit visit;
+	int64_t inode;
+	int ret;
+
+	*link = (struct tapbatch_link){ .tun_fd = tun_fd, .ioctl_sock = -1 };
+	inode = netns_inode(tun_fd);
+	if (inode < 0)
+		return (int)inode;
+	link->netns = (ino_t)inode;
+	ret = tapbatch_netns_enter(tun_fd, &visit);
+	if (ret == 0)
+		ret = open_sockets(link);
+	tapbatch_netns_leave(&visit);
+	if (ret != 0) {
+		TAPBATCH_LOG(ERR, "no rtnetlink socket for the interface: %s", strerror(-ret));
+		tapbatch_link_close(link);
+	}
+	return ret;
+}
+
+void
+tapbatch_link_close(struct tapbatch_link *link)
+{
+	if (link->requests != NULL)
+		mnl_socket_close(link->requests);
+	if (link->news != NULL)
+		mnl_socket_close(link->news);
+	if (link->ioctl_sock >= 0)
+		close(link->ioctl_sock);
+	link->requests = NULL;
+	link->news = NULL;
+	link->ioctl_sock = -1;
+}
+
+int
+tapbatch_link_follow(struct tapbatch_link *link)
+{
+	int64_t inode = netns_inode(link->tun_fd);
+	struct tapbatch_link moved;
+	int ret;
+
+	if (inode < 0)
+		return (int)inode;
+	if (link->requests != NULL && (inode == 0 || (ino_t)inode == link->netns))
+		return 0;
+	ret = tapbatch_link_open(&moved, link->tun_fd);
+	if (ret != 0)
+		return ret;
+	tapbatch_link_close(link);
+	*link = moved;
+	return 1;
+}
+
+/* Sends one request about the interface and reads the answer. */
+static int
+talk(struct tapbatch_link *link, struct nlmsghdr *nlh, mnl_cb_t callback, void *data)
+{
+	uint8_t reply[REPLY_BYTES];
+	ssize_t len;
+	int ret;
+
+	nlh->nlmsg_seq++;
+	if (mnl_socket_sendto(link->requests, nlh, nlh->nlmsg_len) < 0)
+		return -errno;
+	do {
+		len = mnl_socket_recvfrom(link->requests, reply, sizeof(reply));
+		if (len < 0) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		ret = mnl_cb_run(reply, (size_t)len, nlh->nlmsg_seq,
+				 mnl_socket_get_portid(link->requests), callback, data);
+	} while (len < 0 || ret > MNL_CB_STOP);
+	return ret < 0 ? -errno : 0;
+}
+
+static struct nlmsghdr *
+begin(struct tapbatch_link *link, void *buffer, uint16_t type, struct ifinfomsg **info)
+{
+	struct nlmsghdr *nlh;
+
+	nlh = mnl_nlmsg_put_header(buffer);
+	nlh->nlmsg_type = type;
+	nlh->nlmsg_flags = NLM_F_REQUEST | (type == RTM_GETLINK ? 0 : NLM_F_ACK);
+	*info = mnl_nlmsg_put_extra_header(nlh, sizeof(**info));
+	(*info)->ifi_family = AF_UNSPEC;
+	(*info)->ifi_index = (int)link->ifindex;
+	return nlh;
+}
+
+static int
+read_attribute(const struct nlattr *attr, void *data)
+{
+	struct tapbatch_link_state *state = data;
+
+	switch (mnl_attr_get_type(attr)) {
+	case IFLA_MTU:
+		if (mnl_attr_validate(attr, MNL_TYPE_U32) == 0)
+			state->mtu = mnl_attr_get_u32(attr);
+		break;
+	case IFLA_STATS64: {
+		struct rtnl_link_stats64 stats = { 0 };
+
+		memcpy(&stats, mnl_attr_get_payload(attr),
+		       RTE_MIN(sizeof(stats), (size_t)mnl_attr_get_payload_len(attr)));
+		state->rx_dropped = stats.rx_dropped;
+		state->tx_dropped = stats.tx_dropped;
+		break;
+	}
+	default:
+		break;
+	}
+	return MNL_CB_OK;
+}
+
+static int
+read_link(const struct nlmsghdr *nlh, void *data)
+{
+	const struct ifinfomsg *info = mnl_nlmsg_get_payload(nlh);
+	struct tapbatch_link_state *state = data;
+
+	if (nlh->nlmsg_type != RTM_NEWLINK)
+		return MNL_CB_OK;
+	state->up = (info->ifi_flags & IFF_UP) != 0;
+	state->running = state->up && (info->ifi_flags & IFF_LOWER_UP) != 0;
+	mnl_attr_parse(nlh, sizeof(*info), read_attribute, state);
+	return MNL_CB_STOP;
+}
+
+/* ETHTOOL_GSET: the newer ETHTOOL_GLINKSETTINGS tells no more of a tun device. */
+static uint32_t
+read_speed(struct tapbatch_link *link)
+{
+	struct ethtool_cmd cmd = { .cmd = ETHTOOL_GSET };
+	struct ifreq ifr = { 0 };
+	uint32_t speed;
+
+	if (tapbatch_tun_name(link->tun_fd, ifr.ifr_name) != 0)
+		return 0;
+	ifr.ifr_data = (void *)&cmd;
+	if (ioctl(link->ioctl_sock, SIOCETHTOOL, &ifr) != 0)
+		return 0;
+	speed = ethtool_cmd_speed(&cmd);
+	return speed == (uint32_t)SPEED_UNKNOWN ? 0 : speed;
+}
+
+int
+tapbatch_link_get(struct tapbatch_link *link, struct tapbatch_link_state *state)
+{
+	char buffer[256];
+	struct ifinfomsg *info;
+	struct nlmsghdr *nlh;
+	int ret;
+
+	memset(state, 0, sizeof(*state));
+	ret = tapbatch_link_follow(link);
+	if (ret < 0)
+		return ret;
+	nlh = begin(link, buffer, RTM_GETLINK, &info);
+	ret = talk(link, nlh, read_link, state);
+	if (ret == 0)
+		state->speed = read_speed(link);
+	return ret;
+}
+
+int
+tapbatch_link_set_up(struct tapbatch_link *link, bool up)
+{
+	char buffer[256];
+	struct ifinfomsg *info;
+	struct nlmsghdr *nlh;
+	int ret;
+
+	ret = tapbatch_link_follow(link);
+	if (ret < 0)
+		return ret;
+	nlh = begin(link, buffer, RTM_NEWLINK, &info);
+	info->ifi_change = IFF_UP;
+	info->ifi_flags = up ? IFF_UP : 0;
+	return talk(link, nlh, NULL, NULL);
+}
+
+static int
+set_u32(struct tapbatch_link *link, uint16_t attribute, uint32_t value)
+{
+	char buffer[256];
+	struct ifinfomsg *info;
+	struct nlmsghdr *nlh;
+	int ret;
+
+	ret = tapbatch_link_follow(link);
+	if (ret < 0)
+		return ret;
+	nlh = begin(link, buffer, RTM_NEWLINK, &info);
+	mnl_attr_put_u32(nlh, attribute, value);
+	return talk(link, nlh, NULL, NULL);
+}
+
+int
+tapbatch_link_set_mtu(struct tapbatch_link *link, uint32_t mtu)
+{
+	return set_u32(link, IFLA_MTU, mtu);
+}
+
+int
+tapbatch_link_set_txqlen(struct tapbatch_link *link, uint32_t packets)
+{
+	return set_u32(link, IFLA_TXQLEN, packets);
+}
+
+int
+tapbatch_link_news_fd(const struct tapbatch_link *link)
+{
+	return mnl_socket_get_fd(link->news);
+}
+
+struct news {
+	unsigned int ifindex;
+	bool ours;
+};
+
+static int
+read_news_message(const struct nlmsghdr *nlh, void *data)
+{
+	const struct ifinfomsg *info = mnl_nlmsg_get_payload(nlh);
+	struct news *news = data;
+
+	if (mnl_nlmsg_get_payload_len(nlh) >= sizeof(*info) &&
+	    info->ifi_index == (int)news->ifindex)
+		news->ours = true;
+	return MNL_CB_OK;
+}
+
+bool
+tapbatch_link_read_news(struct tapbatch_link *link)
+{
+	struct news news = { .ifindex = link->ifindex };
+	uint8_t buffer[REPLY_BYTES];
+	ssize_t len;
+
+	for (;;) {
+		len = mnl_socket_recvfrom(link->news, buffer, sizeof(buffer));
+		if (len > 0)
+			mnl_cb_run(buffer, (size_t)len, 0, 0, read_news_message, &news);
+		else if (len < 0 && errno == ENOBUFS)
+			news.ours = true; /* some were lost: any may have been ours */
+		else if (len >= 0 || errno != EINTR)
+			return news.ours;
+	}
+}

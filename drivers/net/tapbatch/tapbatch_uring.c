@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 The tapbatch authors
+ */
+
+/*
+ * Engine uring: all reads or writes of a batch in one io_uring_enter. The queue
+ * files are non-blocking, so that each operation ends within that call: nothing is
+ * ever armed, no task work and no worker thread waits behind the caller's back, and
+ * operations end in the order of their submission.
+ *
+ * The ring is a plain one. SINGLE_ISSUER and DEFER_TASKRUN were measured to bring
+ * nothing for operations that end at once, and would tie a queue to one thread.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <liburing.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_cycles.h>
+
+#include "tapbatch_log.h"
+#include "tapbatch_rw.h"
+
+/* Below this many frames single system calls are faster everywhere. */
+#define MIN_BATCH 4
+
+struct tapbatch_uring {
+	struct io_uring ring;
+	int registered_fd; /* the file at index 0 of the ring's table */
+};
+
+/* Smallest batch that goes through the ring; found out by the probe. */
+static uint16_t min_batch = MIN_BATCH;
+
+static int
+open_ring(struct tapbatch_uring **uring, int fd, unsigned int entries)
+{
+	/* A batch goes on behind an operation that fails. */
+	struct io_uring_params params = { .flags = IORING_SETUP_SUBMIT_ALL };
+	struct tapbatch_uring *u;
+	int ret;
+
+	u = calloc(1, sizeof(*u));
+	if (u == NULL)
+		return -ENOMEM;
+	ret = io_uring_queue_init_params(entries, &u->ring, &params);
+	if (ret != 0) {
+		free(u);
+		return ret;
+	}
+	ret = io_uring_register_files(&u->ring, &fd, 1);
+	if (ret != 0) {
+		io_uring_queue_exit(&u->ring);
+		free(u);
+		return ret;
+	}
+	u->registered_fd = fd;
+	*uring = u;
+	return 0;
+}
+
+static void
+close_ring(struct tapbatch_uring **uring)
+{
+	if (*uring == NULL)
+		return;
+	/* At once: what is left to io_uring_queue_exit() is released some time later,
+	 * and would keep the interface alive until then.
+	 */
+	io_uring_unregister_files(&(*uring)->ring);
+	io_uring_queue_exit(&(*uring)->ring);
+	free(*uring);
+	*uring = NULL;
+}
+
+static int
+uring_rx_open(struct tapbatch_rx_io *io)
+{
+	return open_ring(&io->uring, io->fd, TAPBATCH_MAX_SLOTS);
+}
+
+static void
+uring_rx_close(struct tapbatch_rx_io *io)
+{
+	close_ring(&io->uring);
+}
+
+static int
+uring_tx_open(struct tapbatch_tx_io *io)
+{
+	return open_ring(&io->uring, io->fd, TAPBATCH_MAX_BATCH);
+}
+
+static void
+uring_tx_close(struct tapbatch_tx_io *io)
+{
+	close_ring(&io->uring);
+}
+
+/* Submits what is prepared and waits for its end, which comes within the call. */
+static int
+submit(struct io_uring *ring, unsigned int n)
+{
+	int ret;
+
+	do {
+		ret = io_uring_submit_and_wait(ring, n);
+	} while (unlikely(ret == -EINTR || ret == -EAGAIN));
+	return ret;
+}
+
+static uint16_t
+uring_rx(struct tapbatch_rx_io *io, uint16_t n)
+{
+	struct io_uring *ring = &io->uring->ring;
+	struct io_uring_cqe *cqe;
+	unsigned int head;
+	unsigned int seen = 0;
+	uint16_t got = 0;
+	uint16_t i;
+
+	if (n < min_batch)
+		return tapbatch_rw_rx(io, n);
+
+	for (i = 0; i < n; i++) {
+		struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
+
+		io_uring_prep_read(sqe, 0, io->slots[i].buf, TAPBATCH_SLOT_LEN, 0);
+		sqe->rw_flags = RWF_NOWAIT;
+		sqe->flags = IOSQE_FIXED_FILE;
+		sqe->user_data = i;
+	}
+	submit(ring, n);
+	io->syscalls++;
+
+	io_uring_for_each_cqe(ring, head, cqe) {
+		struct tapbatch_slot *slot = &io->slots[cqe->user_data];
+
+		seen++;
+		if (likely(cqe->res >= TAPBATCH_VNET_HDR_LEN)) {
+			slot->len = (uint32_t)cqe->res - TAPBATCH_VNET_HDR_LEN;
+			/* A frame that came while the batch ran may lie behind an empty
+			 * read: close the gap.
+			 */
+			if (unlikely(cqe->user_data != got)) {
+				struct tapbatch_slot empty = io->slots[got];
+
+				io->slots[got] = *slot;
+				*slot = empty;
+			}
+			got++;
+		} else if (cqe->res != -EAGAIN && cqe->res != -EINTR) {
+			io->err = cqe->res < 0 ? -cqe->res : EPROTO;
+		}
+	}
+	io_uring_cq_advance(ring, seen);
+	return got;
+}
+
+static void
+uring_tx(struct tapbatch_tx_io *io, struct tapbatch_write *writes, uint16_t n)
+{
+	struct io_uring *ring = &io->uring->ring;
+	struct io_uring_cqe *cqe;
+	unsigned int head;
+	unsigned int seen = 0;
+	uint16_t i;
+
+	/* In a ring, a frame behind one that found no room may still find some: out of
+	 * order. So where the room is limited, one by one.
+	 */
+	if (n < min_batch || io->sequential) {
+		tapbatch_rw_tx(io, writes, n);
+		return;
+	}
+	if (unlikely(io->fd != io->uring->registered_fd)) {
+		if (io_uring_register_files_update(ring, 0, &io->fd, 1) != 1) {
+			tapbatch_rw_tx(io, writes, n);
+			return;
+		}
+		io->uring->registered_fd = io->fd;
+	}
+
+	for (i = 0; i < n; i++) {
+		struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
+
+		if (writes[i].nb_iov == 1)
+			io_uring_prep_write(sqe, 0, writes[i].iov->iov_base,
+					    (unsigned int)writes[i].iov->iov_len, 0);
+		else
+			io_uring_prep_writev(sqe, 0, writes[i].iov, writes[i].nb_iov, 0);
+		sqe->flags = IOSQE_FIXED_FILE;
+		sqe->user_data = i;
+		writes[i].result = -EAGAIN;
+	}
+	submit(ring, n);
+	io->syscalls++;
+
+	io_uring_for_each_cqe(ring, head, cqe) {
+		seen++;
+		writes[cqe->user_data].result = cqe->res < 0 ? (int16_t)cqe->res : 0;
+		if (unlikely(tapbatch_no_room(cqe->res)))
+			io->sequential = true;
+	}
+	io_uring_cq_advance(ring, seen);
+}
+
+/* Cycles that a batch takes, one by one or through a ring, best of some. */
+static uint64_t
+time_batch(struct tapbatch_tx_io *io, bool ring)
+{
+	char byte = 0;
+	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+	struct tapbatch_write writes[TAPBATCH_MAX_SLOTS];
+	uint64_t best = UINT64_MAX;
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(writes); i++)
+		writes[i] = (struct tapbatch_write){ .iov = &iov, .nb_iov = 1 };
+	for (i = 0; i < 16; i++) {
+		uint64_t start = rte_rdtsc();
+
+		if (ring)
+			uring_tx(io, writes, RTE_DIM(writes));
+		else
+			tapbatch_rw_tx(io, writes, RTE_DIM(writes));
+		best = RTE_MIN(best, rte_rdtsc() - start);
+	}
+	return best;
+}
+
+static int
+uring_probe(char *why, size_t size)
+{
+	struct tapbatch_tx_io io = { 0 };
+	int ret;
+
+	io.fd = open("/dev/null", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (io.fd < 0) {
+		snprintf(why, size, "/dev/null: %s", strerror(errno));
+		return -errno;
+	}
+	ret = open_ring(&io.uring, io.fd, TAPBATCH_MAX_BATCH);
+	if (ret != 0) {
+		snprintf(why, size, "io_uring: %s%s", strerror(-ret),
+			 ret == -EPERM || ret == -EACCES ?
+				 " (forbidden here, see kernel.io_uring_disabled and seccomp)" :
+			 ret == -ENOSYS ? " (this kernel has none)" :
+			 ret == -EINVAL ? " (Linux 5.18 is needed)" : "");
+		close(io.fd);
+		return ret;
+	}
+	min_batch = MIN_BATCH;
+	/* What a ring saves is the cost of system calls, which differs much between
+	 * machines, and what it adds is work of its own. So it is measured.
+	 */
+	if (time_batch(&io, true) >= time_batch(&io, false))
+		min_batch = UINT16_MAX;
+	TAPBATCH_LOG(INFO, "system calls are %s here than io_uring: batches go through %s",
+		     min_batch == MIN_BATCH ? "slower" : "faster",
+		     min_batch == MIN_BATCH ? "it" : "them");
+	close_ring(&io.uring);
+	close(io.fd);
+	return 0;
+}
+
+const struct tapbatch_engine tapbatch_engine_uring = {
+	.name = "uring",
+	.nb_slots = TAPBATCH_MAX_SLOTS,
+	.probe = uring_probe,
+	.rx_open = uring_rx_open,
+	.rx_close = uring_rx_close,
+	.tx_open = uring_tx_open,
+	.tx_close = uring_tx_close,
+	.rx = uring_rx,
+	.tx = uring_tx,
+};
