@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 The tapbatch authors
+ */
+
+/*
+ * Buckets of eight addresses. In a full bucket the one not heard of for longest
+ * gives way, of the slot that asks if it has one there: a flood of made-up
+ * addresses pushes out its own first.
+ */
+
+#include "fdb.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_jhash.h>
+#include <rte_malloc.h>
+
+#include "bridge.h"
+
+#define WAYS 8
+#define BUCKETS 512
+
+struct entry {
+	struct rte_ether_addr addr;
+	uint16_t slot;
+	uint64_t heard; /* tsc; 0: free */
+};
+
+struct vb_fdb {
+	uint64_t age; /* in tsc */
+	uint32_t seed;
+	uint32_t count[VB_MAX_GUESTS + 1]; /* last: the tap */
+	struct entry entries[BUCKETS][WAYS];
+};
+
+static unsigned int
+count_of(uint16_t slot)
+{
+	return slot < VB_MAX_GUESTS ? slot : VB_MAX_GUESTS;
+}
+
+struct vb_fdb *
+vb_fdb_create(uint32_t age, int socket)
+{
+	struct vb_fdb *fdb = rte_zmalloc_socket("vb_fdb", sizeof(*fdb), 0, socket);
+
+	if (fdb != NULL) {
+		fdb->age = age * rte_get_tsc_hz();
+		fdb->seed = (uint32_t)rte_rdtsc();
+	}
+	return fdb;
+}
+
+void
+vb_fdb_free(struct vb_fdb *fdb)
+{
+	rte_free(fdb);
+}
+
+static struct entry *
+bucket(const struct vb_fdb *fdb, const struct rte_ether_addr *addr)
+{
+	uint32_t hash = rte_jhash(addr, sizeof(*addr), fdb->seed);
+
+	return (struct entry *)(uintptr_t)fdb->entries[hash % BUCKETS];
+}
+
+void
+vb_fdb_learn(struct vb_fdb *fdb, const struct rte_ether_addr *addr, uint16_t slot, uint64_t tsc,
+	     uint32_t max)
+{
+	struct entry *b = bucket(fdb, addr);
+	struct entry *own = NULL;
+	struct entry *oldest = &b[0];
+	struct entry *e;
+	unsigned int i;
+
+	if (rte_is_multicast_ether_addr(addr) || rte_is_zero_ether_addr(addr))
+		return;
+	for (i = 0; i < WAYS; i++) {
+		e = &b[i];
+		if (e->heard != 0 && rte_is_same_ether_addr(&e->addr, addr)) {
+			if (e->slot != slot) {
+				if (fdb->count[count_of(slot)] >= max)
+					return;
+				fdb->count[count_of(e->slot)]--;
+				fdb->count[count_of(slot)]++;
+				e->slot = slot;
+			}
+			e->heard = tsc;
+			return;
+		}
+		if (e->heard != 0 && e->slot == slot && (own == NULL || e->heard < own->heard))
+			own = e;
+		if (e->heard < oldest->heard)
+			oldest = e;
+	}
+	e = oldest;
+	if (e->heard != 0 && tsc - e->heard < fdb->age && own != NULL)
+		e = own;
+	if (fdb->count[count_of(slot)] >= max) {
+		if (own == NULL)
+			return;
+		e = own;
+	}
+	if (e->heard != 0)
+		fdb->count[count_of(e->slot)]--;
+	fdb->count[count_of(slot)]++;
+	e->addr = *addr;
+	e->slot = slot;
+	e->heard = tsc;
+}
+
+uint16_t
+vb_fdb_find(const struct vb_fdb *fdb, const struct rte_ether_addr *addr, uint64_t tsc)
+{
+	const struct entry *b = bucket(fdb, addr);
+	unsigned int i;
+
+	for (i = 0; i < WAYS; i++)
+		if (b[i].heard != 0 && tsc - b[i].heard < fdb->age &&
+		    rte_is_same_ether_addr(&b[i].addr, addr))
+			return b[i].slot;
+	return VB_SLOT_UNKNOWN;
+}
+
+uint32_t
+vb_fdb_count(const struct vb_fdb *fdb, uint16_t slot)
+{
+	return fdb->count[count_of(slot)];
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 The tapbatch authors
+ */
+
+/*
+ * Giving up what the bridge does not need.
+ */
+
+#ifndef VHOST_BRIDGE_PRIVILEGE_H
+#define VHOST_BRIDGE_PRIVILEGE_H
+
+#include <stdbool.h>
+
+/*
+ * Becomes user (unless NULL) and keeps, of the capabilities there are, only those
+ * that the bridge needs at any time. To be called before any thread is started:
+ * capabilities are a thread's own, and threads inherit them.
+ *
+ * @param give_away  socket files shall get another owner or group
+ * @return 0, or -1: said why not
+ */
+int vb_privilege_limit(const char *user, bool give_away);
+
+#endif /* VHOST_BRIDGE_PRIVILEGE_H */

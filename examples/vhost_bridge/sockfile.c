@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 The tapbatch authors
+ */
+
+/*
+ * Socket files. Whether one is stale is asked of the kernel, by connecting: a file
+ * without a listener refuses.
+ */
+
+#include "sockfile.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "bridge.h"
+
+int
+vb_sockfile_prepare(const char *path)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	struct stat st;
+	int ret;
+	int err;
+	int fd;
+
+	if (lstat(path, &st) < 0) {
+		if (errno == ENOENT)
+			return 0;
+		VB_LOG(ERR, "socket %s: %s", path, strerror(errno));
+		return -1;
+	}
+	if (!S_ISSOCK(st.st_mode)) {
+		VB_LOG(ERR, "%s is there and is no socket: remove it, or name another", path);
+		return -1;
+	}
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0) {
+		VB_LOG(ERR, "socket %s: %s", path, strerror(errno));
+		return -1;
+	}
+	strncpy(addr.sun_path, path, sizeof(addr.sun_path) - 1);
+	ret = connect(fd, (struct sockaddr *)&addr, sizeof(addr));
+	err = errno;
+	close(fd);
+	if (ret == 0 || err != ECONNREFUSED) {
+		VB_LOG(ERR, "socket %s is in use by another process (%s)", path,
+		       ret == 0 ? "it accepts connections" : strerror(err));
+		return -1;
+	}
+	if (unlink(path) < 0) {
+		VB_LOG(ERR, "stale socket %s could not be removed: %s", path, strerror(errno));
+		return -1;
+	}
+	VB_LOG(INFO, "removed stale socket %s", path);
+	return 0;
+}
+
+int
+vb_sockfile_finish(const char *path, uid_t owner, gid_t group, mode_t mode)
+{
+	/* The mode first: once it is another's, changing it takes one more capability. */
+	if (chmod(path, mode) < 0) {
+		VB_LOG(ERR, "socket %s: mode %o: %s", path, (unsigned int)mode, strerror(errno));
+		return -1;
+	}
+	if ((owner != (uid_t)-1 || group != (gid_t)-1) && lchown(path, owner, group) < 0) {
+		VB_LOG(ERR, "socket %s: owner %d, group %d: %s", path, (int)owner, (int)group,
+		       strerror(errno));
+		return -1;
+	}
+	return 0;
+}
