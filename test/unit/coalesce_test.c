@@ -53,7 +53,7 @@ struct row_pkt {
 	uint16_t at;     /* offset of bytes that are replaced once the packet is made */
 	uint8_t bytes;   /* how many: 1, 2, or none */
 	uint16_t value;
-	bool repaired;   /* right checksums written after that */
+	bool repaired;   /* right checksums after that */
 	uint16_t trim;   /* bytes cut off at the end */
 	uint64_t flags;  /* of the mbuf */
 };
@@ -70,6 +70,7 @@ struct row {
 
 /* Offsets in a packet with an Ethernet header and no VLAN tag. */
 #define IP4_AT(off) (14 + (off))
+#define IP6_AT(off) (14 + (off))
 #define TCP4_AT(off) (34 + (off))
 #define UDP4_AT(off) (34 + (off))
 #define UDP6_AT(off) (54 + (off))
@@ -113,6 +114,33 @@ static const struct row rows[] = {
 	  { { UDP4(1), .frag = 0 } }, { { UDP4(2), .frag = 0 } } }, "AAA", "" },
 	{ "two flows interleaved", { { { UDP4(0) } }, { { UDP4(0), .sport = 1 } },
 	  { { UDP4(1) } }, { { UDP4(1), .sport = 1 } } }, "ABAB", "" },
+	{ "two flows that differ in the source address", { { { UDP4(0) } },
+	  { { UDP4(0), .host = 1 } }, { { UDP4(1) } }, { { UDP4(1), .host = 1 } } }, "ABAB", "" },
+	{ "two flows that differ in the destination address", { { { UDP4(0) } },
+	  { { UDP4(0) }, .at = IP4_AT(19), .bytes = 1, .value = 9, .repaired = true },
+	  { { UDP4(1) } },
+	  { { UDP4(1) }, .at = IP4_AT(19), .bytes = 1, .value = 9, .repaired = true } },
+	  "ABAB", "" },
+	{ "two flows that differ in the first half of the IPv6 source", { { { TCP6(0) } },
+	  { { TCP6(0) }, .at = IP6_AT(9), .bytes = 1, .value = 9, .repaired = true },
+	  { { TCP6(1) } },
+	  { { TCP6(1) }, .at = IP6_AT(9), .bytes = 1, .value = 9, .repaired = true } },
+	  "ABAB", "" },
+	{ "two flows that differ in the second half of the IPv6 source", { { { UDP6(0) } },
+	  { { UDP6(0), .host = 1 } }, { { UDP6(1) } }, { { UDP6(1), .host = 1 } } }, "ABAB", "" },
+	{ "two flows that differ in the first half of the IPv6 destination", { { { UDP6(0) } },
+	  { { UDP6(0) }, .at = IP6_AT(31), .bytes = 1, .value = 9, .repaired = true },
+	  { { UDP6(1) } },
+	  { { UDP6(1) }, .at = IP6_AT(31), .bytes = 1, .value = 9, .repaired = true } },
+	  "ABAB", "" },
+	{ "two flows that differ in the second half of the IPv6 destination", { { { TCP6(0) } },
+	  { { TCP6(0) }, .at = IP6_AT(32), .bytes = 1, .value = 9, .repaired = true },
+	  { { TCP6(1) } },
+	  { { TCP6(1) }, .at = IP6_AT(32), .bytes = 1, .value = 9, .repaired = true } },
+	  "ABAB", "" },
+	{ "two flows that differ in the destination port", { { { TCP4(0) } },
+	  { { TCP4(0), .dport = 1 } }, { { TCP4(1) } }, { { TCP4(1), .dport = 1 } } },
+	  "ABAB", "" },
 	{ "TCP and UDP of equal ports", { { { UDP4(0) } }, { { TCP4(0) } }, { { UDP4(1) } },
 	  { { TCP4(1) } } }, "ABAB", "" },
 	{ "other protocols between", { { { UDP4(0) } }, { { PKT(IPPROTO_ICMP, 0) } },
@@ -294,6 +322,10 @@ static const struct row rows[] = {
 	  "header_differs header_differs" },
 	{ "options of another length", { { { TCP4(0), .tcp_options = 12 } }, { { TCP4(1) } } },
 	  "AB", "header_differs header_differs" },
+	{ "options on the second alone", { { { TCP4(0) } }, { { TCP4(1), .tcp_options = 12 } } },
+	  "AB", "header_differs header_differs" },
+	{ "options here, as long a tag there", { { { TCP4(0), .tcp_options = 4 } },
+	  { { TCP4(1), .vlans = 1 } } }, "AB", "header_differs header_differs" },
 	{ "no DF, one id for all", { { { UDP4(0), .frag = 0, .id = 5 } },
 	  { { UDP4(1), .frag = 0, .id = 5 } } }, "AB", "ip_id ip_id" },
 	{ "no DF, an id left out", { { { TCP4(0), .frag = 0, .id = 5 } },
@@ -302,6 +334,8 @@ static const struct row rows[] = {
 	  "sequence" },
 	{ "sent again", { { { TCP4(0) } }, { { TCP4(1) } }, { { TCP4(0) } }, { { TCP4(1) } } },
 	  "AABB", "" },
+	{ "the first refusal counts", { { { TCP4(0) } }, { { TCP4(2) } },
+	  { { TCP4(3), .ack = 78 } } }, "ABC", "sequence sequence header_differs" },
 	{ "out of order", { { { TCP4(1) } }, { { TCP4(0) } } }, "AB", "sequence sequence" },
 	{ "longer than the first", { { { UDP4(0), .payload = 99 } }, { { UDP4(1) } } }, "AB",
 	  "size size" },
@@ -330,6 +364,8 @@ make_bytes(const struct row_pkt *p, uint8_t *bytes)
 		bytes[p->at] = (uint8_t)p->value;
 	else if (p->bytes == 2)
 		mk16(bytes + p->at, p->value);
+	if (p->repaired)
+		mkrepair(bytes, len - p->s.padding, p->s.l3_only);
 	return len - p->trim;
 }
 
@@ -597,6 +633,34 @@ test_many_flows(void **state)
 	assert_int_equal(c.nb_frames, 32);
 	assert_int_equal(c.superframes, 32);
 	free_flow(pkts, 64);
+}
+
+/* IPv6 addresses that begin as IPv4's do, and are 0 behind that, are another flow. */
+static void
+test_ipv6_that_looks_like_ipv4(void **state)
+{
+	static uint8_t bytes[MKPKT_MAX];
+	struct tapbatch_coalesce c = { .kinds = 0xf, .frames = frames };
+	struct rte_mbuf *pkts[4];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		struct mkpkt s = { UDP4(i / 2), .ipv6 = i & 1 };
+		size_t len = mkpkt(&s, bytes);
+
+		if (s.ipv6) {
+			memset(bytes + 14 + 8, 0, 32);
+			mk32(bytes + 14 + 8, 0x0a000000u);
+			mk32(bytes + 14 + 12, 0x0a000102u);
+			mkrepair(bytes, len, false);
+		}
+		pkts[i] = mkmbuf(bytes, len, NULL, 0);
+	}
+	tapbatch_coalesce_batch(&c, pkts, 4);
+	assert_judged(&c, pkts, 4);
+	assert_int_equal(c.superframes, 2);
+	free_flow(pkts, 4);
 }
 
 /* A TCP sum of 0 may come out as 0 or as 0xffff, as the kernel's paths go. */
@@ -949,6 +1013,7 @@ main(void)
 		cmocka_unit_test(test_full_batch),
 		cmocka_unit_test(test_batches_of_none_and_one),
 		cmocka_unit_test(test_many_flows),
+		cmocka_unit_test(test_ipv6_that_looks_like_ipv4),
 		cmocka_unit_test(test_tcp_checksum_zero),
 		cmocka_unit_test(test_udp_checksum_ffff),
 		cmocka_unit_test(test_ip_checksum_ffff),

@@ -215,6 +215,21 @@ mkpkt(const struct mkpkt *s, uint8_t *p)
 	return (size_t)(l4 - p) + l4_len + s->padding;
 }
 
+/* Writes right checksums into a packet of TCP or UDP whose lengths are right. */
+static inline void
+mkrepair(uint8_t *p, size_t len, bool l3_only)
+{
+	uint8_t *l3 = p + mkl3(p, len, l3_only);
+	bool ipv6 = l3[0] >> 4 == 6;
+	uint8_t *l4 = l3 + (ipv6 ? 40 : (l3[0] & 15) * 4);
+	uint8_t proto = ipv6 ? l3[6] : l3[9];
+
+	if (!ipv6)
+		mk16(l3 + 10, mkip_cksum(l3));
+	mk16(l4 + (proto == IPPROTO_TCP ? 16 : 6),
+	     mkl4_cksum(l3, l4, proto, (uint32_t)(len - (size_t)(l4 - p))));
+}
+
 /*
  * An mbuf around a copy of the bytes, cut at the given offsets (rising; equal ones
  * give empty segments). Freed with mkfree().
