@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 The tapbatch authors
+ */
+
+/* The drivers and raw loops that are compared, and how each is brought up. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "driver.h"
+
+static const struct driver drivers[] = {
+	{ "tapbatch-uring", DRIVER_TAPBATCH, BACKEND_DPDK, "net_tapbatch%u,iface=%s,engine=uring",
+	  "net_tapbatch, io_uring", true },
+	{ "tapbatch-rw", DRIVER_TAPBATCH, BACKEND_DPDK, "net_tapbatch%u,iface=%s,engine=rw",
+	  "net_tapbatch, one system call per frame", true },
+	{ "tapbatch-vhost", DRIVER_TAPBATCH, BACKEND_DPDK, "net_tapbatch%u,iface=%s,engine=vhost",
+	  "net_tapbatch over /dev/vhost-net", true },
+	{ "tapbatch-plain", DRIVER_TAPBATCH, BACKEND_DPDK,
+	  "net_tapbatch%u,iface=%s,engine=uring,coalesce=none",
+	  "net_tapbatch, io_uring, no coalescing", true },
+	{ "net_tap", DRIVER_TAP, BACKEND_DPDK, "net_tap%u,iface=%s", "DPDK's tap driver", true },
+	{ "net_af_packet", DRIVER_VETH, BACKEND_DPDK, "net_af_packet%u,iface=%s",
+	  "packet sockets, on a veth pair", false },
+	{ "net_af_xdp", DRIVER_VETH, BACKEND_DPDK, "net_af_xdp%u,iface=%s",
+	  "AF_XDP sockets, on a veth pair", false },
+	{ "net_virtio_user", DRIVER_TAP, BACKEND_DPDK,
+	  "net_virtio_user%u,path=/dev/vhost-net,iface=%s,queue_size=1024",
+	  "virtio-user over vhost-net", false },
+	{ "raw-rw", DRIVER_RAW, BACKEND_RW, NULL, "writev() and readv(), no DPDK", true },
+	{ "raw-uring", DRIVER_RAW, BACKEND_URING, NULL, "io_uring in batches, no DPDK", true },
+	{ "raw-superframe", DRIVER_RAW, BACKEND_SUPERFRAME, NULL,
+	  "superframes written and read by hand, no DPDK", true },
+};
+
+const struct driver *
+driver_get(size_t i)
+{
+	return i < sizeof(drivers) / sizeof(drivers[0]) ? &drivers[i] : NULL;
+}
+
+const struct driver *
+driver_find(const char *name)
+{
+	for (size_t i = 0; driver_get(i) != NULL; i++)
+		if (strcmp(drivers[i].name, name) == 0)
+			return &drivers[i];
+	return NULL;
+}
+
+void
+driver_vdev(const struct driver *d, char *vdev, size_t size, unsigned int i, const char *iface,
+	    const char *more)
+{
+	char format[128];
+
+	vdev[0] = '\0';
+	if (d->vdev == NULL)
+		return;
+	snprintf(format, sizeof(format), "%s%%s", d->vdev);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	snprintf(vdev, size, format, i, iface, more);
+#pragma GCC diagnostic pop
+}
+
+const char *
+driver_plugin(void)
+{
+	const char *path = getenv("TAPBATCH_PMD");
+
+	return path != NULL ? path : "";
+}
+
+const char *
+driver_missing(const struct driver *d)
+{
+	if (d->kind == DRIVER_TAPBATCH && driver_plugin()[0] == '\0')
+		return "TAPBATCH_PMD is not set: source build/env.sh";
+	if (d->kind == DRIVER_TAPBATCH && access(driver_plugin(), R_OK) < 0)
+		return "the file that TAPBATCH_PMD names cannot be read";
+	if (d->vdev != NULL &&
+	    (strstr(d->vdev, "vhost-net") != NULL || strstr(d->vdev, "engine=vhost") != NULL) &&
+	    access("/dev/vhost-net", R_OK | W_OK) < 0)
+		return "there is no /dev/vhost-net";
+	return NULL;
+}

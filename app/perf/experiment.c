@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 The tapbatch authors
+ */
+
+/* Runs the cases of an experiment, repetition by repetition, and sums them up. */
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "experiment.h"
+#include "process.h"
+
+#define QUICK_MS 300
+#define QUICK_WARM_UP_MS 150
+#define RETRIES 1 /* of a run that failed or whose books did not balance */
+
+void
+add_case(struct case_list *list, const char *driver, const char *sender, const char *parameter,
+	 const struct run *run)
+{
+	struct perf_case *grown = realloc(list->cases, (list->n + 1) * sizeof(*grown));
+	const struct driver *d = driver_find(driver);
+	struct perf_case *c;
+	const char *more = list->options->devargs;
+
+	if (grown == NULL)
+		return;
+	list->cases = grown;
+	c = &grown[list->n++];
+	*c = (struct perf_case){ .run = *run };
+	snprintf(c->driver, sizeof(c->driver), "%s", driver);
+	snprintf(c->parameter, sizeof(c->parameter), "%s", parameter);
+	c->run.receiver = d;
+	c->run.sender = sender != NULL ? driver_find(sender) : d;
+	if (d->kind == DRIVER_TAPBATCH && more[0] != '\0') {
+		size_t rx = strlen(c->run.rx_devargs), tx = strlen(c->run.tx_devargs);
+
+		snprintf(c->run.rx_devargs + rx, sizeof(c->run.rx_devargs) - rx, ",%s", more);
+		snprintf(c->run.tx_devargs + tx, sizeof(c->run.tx_devargs) - tx, ",%s", more);
+	}
+}
+
+void
+add_cases(struct case_list *list, const char *parameter, const struct run *run)
+{
+	for (size_t i = 0; list->drivers[i] != NULL; i++)
+		add_case(list, list->drivers[i], NULL, parameter, run);
+}
+
+bool
+experiment_cases(const struct experiment *e, const struct options *o, struct case_list *list)
+{
+	*list = (struct case_list){
+		.options = o,
+		.drivers = o->drivers[0] != NULL ? o->drivers : e->drivers,
+	};
+	e->build(list);
+	for (size_t i = 0; i < list->n; i++) {
+		unsigned int reps = o->reps ? o->reps : o->quick ? 1 : e->reps;
+
+		list->cases[i].samples = calloc(reps, sizeof(struct sample));
+		if (list->cases[i].samples == NULL)
+			return false;
+	}
+	return list->n > 0;
+}
+
+void
+experiment_free(struct case_list *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		free(list->cases[i].samples);
+	free(list->cases);
+	*list = (struct case_list){0};
+}
+
+static void
+progress(const struct experiment *e, const struct perf_case *c, size_t done, size_t all)
+{
+	if (!isatty(STDERR_FILENO))
+		return;
+	if (c == NULL)
+		fprintf(stderr, "\r\033[K");
+	else
+		fprintf(stderr, "\r\033[K%s %zu/%zu: %s %s", e->name, done + 1, all, c->driver,
+			c->parameter);
+	fflush(stderr);
+}
+
+static void
+run_case(struct perf_case *c, const struct run_times *times)
+{
+	struct sample *s = &c->samples[c->nb_samples++];
+	static uint16_t mark;
+	const char *missing = driver_missing(c->run.receiver);
+
+	if (c->skipped || missing != NULL) {
+		*s = c->samples[0];
+		s->status = RUN_UNSUPPORTED;
+		if (missing != NULL)
+			snprintf(s->why, sizeof(s->why), "%s", missing);
+		for (int i = 0; i < METRICS; i++)
+			s->value[i] = NAN;
+		return;
+	}
+	for (int try = 0; try <= RETRIES && !process_interrupted; try++) {
+		c->run.traffic.mark = (uint16_t)(0x7462 + mark++);
+		run_once(&c->run, times, s);
+		if (s->status == RUN_OK || s->status == RUN_UNSUPPORTED)
+			break;
+	}
+	c->skipped = s->status == RUN_UNSUPPORTED;
+}
+
+void
+experiment_run(const struct experiment *e, const struct options *o, struct case_list *list)
+{
+	unsigned int reps = o->reps ? o->reps : o->quick ? 1 : e->reps;
+	struct run_times times = {
+		.measure_ms = o->measure_ms ? o->measure_ms : o->quick ? QUICK_MS : e->measure_ms,
+		.warm_up_ms = o->quick ? QUICK_WARM_UP_MS : o->warm_up_ms,
+		.tx_core = o->tx_core,
+		.rx_core = o->rx_core,
+	};
+
+	for (unsigned int rep = 0; rep < reps; rep++)
+		for (size_t i = 0; i < list->n && !process_interrupted; i++) {
+			progress(e, &list->cases[i], rep * list->n + i, reps * list->n);
+			run_case(&list->cases[i], &times);
+		}
+	progress(e, NULL, 0, 0);
+}
+
+/* Values of samples whose books balance; NAN for the others, so that places stay. */
+static struct summary
+over_samples(const struct perf_case *c, const struct perf_case *reference, enum metric m)
+{
+	double *values = malloc((c->nb_samples + 1) * sizeof(*values));
+	struct summary s = { 0, NAN, NAN, NAN };
+
+	if (values == NULL)
+		return s;
+	for (size_t i = 0; i < c->nb_samples; i++) {
+		values[i] = c->samples[i].status == RUN_OK ? c->samples[i].value[m] : NAN;
+		if (reference == NULL)
+			continue;
+		if (i < reference->nb_samples && reference->samples[i].status == RUN_OK)
+			values[i] /= reference->samples[i].value[m];
+		else
+			values[i] = NAN;
+	}
+	s = summarize(values, c->nb_samples);
+	free(values);
+	return s;
+}
+
+struct summary
+case_summary(const struct perf_case *c, enum metric m)
+{
+	return over_samples(c, NULL, m);
+}
+
+struct summary
+case_ratio(const struct experiment *e, const struct case_list *list, const struct perf_case *c)
+{
+	const struct perf_case *any = NULL;
+
+	/* The reference with the same parameter, or else its first. */
+	for (size_t i = 0; e->reference != NULL && i < list->n; i++) {
+		const struct perf_case *r = &list->cases[i];
+
+		if (strcmp(r->driver, e->reference) != 0)
+			continue;
+		if (strcmp(r->parameter, c->parameter) == 0)
+			return over_samples(c, r, e->main);
+		if (any == NULL)
+			any = r;
+	}
+	return any == NULL ? (struct summary){ 0, NAN, NAN, NAN } : over_samples(c, any, e->main);
+}
+
+enum run_status
+case_status(const struct perf_case *c, const char **why)
+{
+	enum run_status worst = RUN_OK;
+
+	*why = "";
+	for (size_t i = 0; i < c->nb_samples; i++)
+		if (c->samples[i].status > worst) {
+			worst = c->samples[i].status;
+			*why = c->samples[i].why;
+		}
+	return worst;
+}

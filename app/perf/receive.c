@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 The tapbatch authors
+ */
+
+/*
+ * The consumer on an ethdev port: takes bursts, by polling or woken by
+ * interrupts, and checks the tag of every packet, also inside superframes.
+ */
+
+#include <string.h>
+
+#include <rte_epoll.h>
+#include <rte_ethdev.h>
+#include <rte_interrupts.h>
+#include <rte_mbuf.h>
+#include <rte_prefetch.h>
+
+#include "packet.h"
+#include "port.h"
+
+static struct checker check;
+
+/* A superframe that was handed on whole: a tag every tso_segsz bytes of payload. */
+static uint64_t
+check_superframe(const struct rte_mbuf *m)
+{
+	uint64_t packets = 0;
+
+	for (uint32_t at = check.tag; at + 8 <= m->pkt_len; at += m->tso_segsz) {
+		uint32_t payload = RTE_MIN((uint32_t)m->tso_segsz, m->pkt_len - at);
+		uint8_t copy[8];
+		const uint8_t *tag = rte_pktmbuf_read(m, at, sizeof(copy), copy);
+
+		if (tag == NULL)
+			break;
+		packets += checker_tag(&check, rte_be_to_cpu_64(*(const unaligned_uint64_t *)tag),
+				       check.tag + payload);
+	}
+	return packets;
+}
+
+static void
+check_burst(struct worker *w, struct rte_mbuf **burst, uint16_t n)
+{
+	uint64_t packets = 0, bytes = 0;
+
+	for (uint16_t i = 0; i < n && i < 4; i++)
+		rte_prefetch0(rte_pktmbuf_mtod(burst[i], const void *));
+	for (uint16_t i = 0; i < n; i++) {
+		const struct rte_mbuf *m = burst[i];
+
+		if (i + 4 < n)
+			rte_prefetch0(rte_pktmbuf_mtod(burst[i + 4], const void *));
+		if (unlikely(m->ol_flags & RTE_MBUF_F_RX_LRO) && m->tso_segsz != 0) {
+			uint64_t k = check_superframe(m);
+
+			packets += k;
+			bytes += m->pkt_len + (k > 1 ? (k - 1) * check.tag : 0);
+		} else if (checker_packet(&check, rte_pktmbuf_mtod(m, const uint8_t *),
+					  m->data_len, m->pkt_len)) {
+			packets++;
+			bytes += m->pkt_len;
+		}
+	}
+	w->count.packets += packets;
+	w->count.bytes += bytes;
+}
+
+static void
+pause_ns(struct worker *w, uint32_t ns)
+{
+	uint64_t end = rte_rdtsc() + (uint64_t)(ns * w->ticks_per_ns);
+
+	while (rte_rdtsc() < end)
+		rte_pause();
+}
+
+static void
+poll_loop(struct worker *w, const struct port *p)
+{
+	struct rte_mbuf *burst[JOB_MAX_BURST];
+	uint16_t queues = w->job.queues ? w->job.queues : 1;
+	uint16_t queue = 0;
+	uint16_t n;
+
+	do {
+		n = rte_eth_rx_burst(p->id, queue, burst, w->job.burst);
+		if (n > 0) {
+			check_burst(w, burst, n);
+			rte_pktmbuf_free_bulk(burst, n);
+			w->count.calls++;
+			if (unlikely(w->job.hold_ns != 0) && w->phase < PHASE_OVER)
+				pause_ns(w, w->job.hold_ns);
+		} else {
+			w->count.idle++;
+		}
+		if (++queue == queues)
+			queue = 0;
+	} while (!worker_drained(w, n == 0));
+}
+
+/* Before the parent is told that all is ready: not all drivers can do this. */
+static bool
+interrupt_setup(struct worker *w, const struct port *p)
+{
+	int ret = rte_eth_dev_rx_intr_ctl_q(p->id, 0, RTE_EPOLL_PER_THREAD,
+					    RTE_INTR_EVENT_ADD, NULL);
+
+	if (ret == 0)
+		return true;
+	w->out.unsupported = true;
+	return worker_fail(w, "%s has no Rx interrupts: %s", w->job.vdev, strerror(-ret));
+}
+
+/* The pattern of l3fwd-power: arm, look once more, sleep, disarm. */
+static bool
+interrupt_loop(struct worker *w, const struct port *p)
+{
+	struct rte_mbuf *burst[JOB_MAX_BURST];
+	uint16_t n;
+
+	do {
+		n = rte_eth_rx_burst(p->id, 0, burst, w->job.burst);
+		if (n > 0) {
+			check_burst(w, burst, n);
+			rte_pktmbuf_free_bulk(burst, n);
+			w->count.calls++;
+			continue;
+		}
+		w->count.idle++;
+		if (rte_eth_dev_rx_intr_enable(p->id, 0) < 0)
+			return worker_fail(w, "%s: interrupt cannot be armed", w->job.vdev);
+		n = rte_eth_rx_burst(p->id, 0, burst, w->job.burst);
+		if (n == 0) {
+			struct rte_epoll_event event;
+
+			w->count.sleeps++;
+			rte_epoll_wait(RTE_EPOLL_PER_THREAD, &event, 1, 10);
+		}
+		rte_eth_dev_rx_intr_disable(p->id, 0);
+		if (n > 0) {
+			check_burst(w, burst, n);
+			rte_pktmbuf_free_bulk(burst, n);
+			w->count.calls++;
+		}
+	} while (!worker_drained(w, n == 0));
+	return true;
+}
+
+bool
+receive_dpdk(struct worker *w)
+{
+	struct port p = {0};
+	bool ok = true;
+
+	checker_init(&check, &w->job.traffic);
+	if (!port_eal(w) || !port_start(w, &p))
+		return false;
+	if (w->job.interrupts && !interrupt_setup(w, &p))
+		return false;
+	if (!worker_ready(w))
+		return false;
+	worker_begin(w);
+	if (w->job.interrupts)
+		ok = interrupt_loop(w, &p);
+	else
+		poll_loop(w, &p);
+	w->out.late = check.late;
+	w->out.misfit = check.misfit;
+	w->out.foreign = check.foreign;
+	port_stop(w, &p);
+	return ok;
+}
