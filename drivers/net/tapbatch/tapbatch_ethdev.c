@@ -824,7 +824,7 @@ open_interface(struct rte_eth_dev *dev, const char *name)
 		return ret;
 	port->tx_dropped_base = state.tx_dropped;
 	port->rx_dropped_base = state.rx_dropped;
-	dev->data->mtu = (uint16_t)RTE_MIN(state.mtu, UINT16_MAX);
+	dev->data->mtu = (uint16_t)RTE_MIN(state.mtu, (uint32_t)UINT16_MAX);
 	return tapbatch_tun_name(local->fds[0], port->args.iface);
 }
 
