@@ -24,6 +24,7 @@
 
 #define POOL_SIZE 255
 #define ROOM 2048
+#define SMALL_ROOM 127 /* odd: parts of a chain's payload start at odd offsets */
 
 #define FIN 0x01
 #define SYN 0x02
@@ -34,7 +35,7 @@
 #define CWR 0x80
 
 static struct rte_mempool *pool;       /* of 2048-byte rooms */
-static struct rte_mempool *small_pool; /* of 128-byte rooms */
+static struct rte_mempool *small_pool; /* of SMALL_ROOM bytes */
 static struct superframe frame;
 static uint8_t expected[SUPERFRAME_MAX];
 static uint8_t got[SUPERFRAME_MAX];
@@ -282,8 +283,8 @@ segments_too_long_for_an_mbuf_become_chains(void **state)
 	for (i = 0; i < RTE_DIM(rows); i++) {
 		frame = rows[i].frame;
 		superframe_build(&frame, (uint32_t)i);
-		/* Headers alone don't fit in 128 bytes there, see below. */
-		if (frame.hdr_len > 128)
+		/* Headers alone don't fit then, see below. */
+		if (frame.hdr_len > SMALL_ROOM)
 			continue;
 		check_split(&frame, small_pool, frame.len, TAPBATCH_RX_SCATTER, 1, 0,
 			    rows[i].name, (uint32_t)i);
@@ -325,6 +326,40 @@ segments_too_long_for_an_mbuf_are_counted_without_scatter(void **state)
 	assert_true(split.done);
 	assert_int_equal(split.dropped, 2);
 	assert_int_equal(rte_mempool_avail_count(small_pool), POOL_SIZE);
+}
+
+/* Taking all heads first would leave none for the rest of the chains. */
+static void
+chains_come_from_a_pool_that_holds_just_one(void **state)
+{
+	static struct tapbatch_split split;
+	struct rte_mbuf *held[POOL_SIZE];
+	struct rte_mbuf *pkts[32];
+	uint32_t index, left;
+
+	(void)state;
+	frame = (struct superframe){ .udp = true, .gso_size = 300, .payload_len = 30 * 300 };
+	superframe_build(&frame, 9);
+	/* 42 bytes of headers, 300 of payload: 3 mbufs. */
+	for (left = 3; left <= 40; left++) {
+		assert_int_equal(rte_pktmbuf_alloc_bulk(small_pool, held, POOL_SIZE - left), 0);
+		tapbatch_split_begin(&split, &frame.vnet, frame.data, frame.len, NULL, 0,
+				     TAPBATCH_RX_SCATTER);
+		for (index = 0; index < 30;) {
+			uint16_t i, n;
+
+			n = tapbatch_split_next(&split, small_pool, 7, pkts, 32);
+			if (n != RTE_MIN(left / 3, 30 - index)) {
+				print_error("%u mbufs left: expected %u segments, got %u\n", left,
+					    RTE_MIN(left / 3, 30 - index), n);
+				fail();
+			}
+			for (i = 0; i < n; i++)
+				check_segment(&frame, index++, pkts[i], TAPBATCH_RX_SCATTER, true,
+					      "few mbufs", left);
+		}
+		rte_pktmbuf_free_bulk(held, POOL_SIZE - left);
+	}
 }
 
 static void
@@ -554,7 +589,7 @@ start(void **state)
 	pool = rte_pktmbuf_pool_create("rooms", POOL_SIZE, 0, 0, RTE_PKTMBUF_HEADROOM + ROOM,
 				       SOCKET_ID_ANY);
 	small_pool = rte_pktmbuf_pool_create("small", POOL_SIZE, 0, 0,
-					     RTE_PKTMBUF_HEADROOM + 128, SOCKET_ID_ANY);
+					     RTE_PKTMBUF_HEADROOM + SMALL_ROOM, SOCKET_ID_ANY);
 	return pool == NULL || small_pool == NULL ? -1 : 0;
 }
 
@@ -568,6 +603,7 @@ main(void)
 		cmocka_unit_test(pieces_may_meet_anywhere),
 		cmocka_unit_test(segments_too_long_for_an_mbuf_become_chains),
 		cmocka_unit_test(segments_too_long_for_an_mbuf_are_counted_without_scatter),
+		cmocka_unit_test(chains_come_from_a_pool_that_holds_just_one),
 		cmocka_unit_test(an_empty_pool_loses_nothing),
 		cmocka_unit_test(a_wrong_sum_in_the_field_stays_wrong_by_as_much),
 		cmocka_unit_test(udp_sums_of_zero_become_ffff),
@@ -578,7 +614,7 @@ main(void)
 	int ret;
 
 	if (rte_eal_init(RTE_DIM(eal) - 1, eal) < 0)
-		return 77;
+		return EXIT_FAILURE;
 	ret = cmocka_run_group_tests(tests, start, NULL);
 	rte_eal_cleanup();
 	return ret;

@@ -343,7 +343,9 @@ tapbatch_split_next(struct tapbatch_split *s, struct rte_mempool *pool, uint16_t
 			continue;
 		}
 		if (n == taken) {
-			uint32_t need = RTE_MIN((uint32_t)(nb_pkts - n), s->nb_left);
+			/* Heads of chains one by one, lest they leave nothing for the rest. */
+			uint32_t need = len > room ? 1 :
+					RTE_MIN((uint32_t)(nb_pkts - n), s->nb_left);
 
 			taken += take_mbufs(pool, pkts + n, (uint16_t)need);
 			if (n == taken)

@@ -391,7 +391,8 @@ from_rx_flags(const struct rte_mbuf *m, bool l3_only, struct tapbatch_frame *fra
 		return lro ? -EINVAL : 0;
 	}
 	lro = lro && layout.l3_end - layout.payload > m->tso_segsz;
-	if (lro && (layout.l3_end != m->pkt_len || m->tso_segsz == UINT16_MAX))
+	if (lro && (layout.l4 + covered(data, &layout) != m->pkt_len ||
+		    m->tso_segsz == UINT16_MAX))
 		return -EINVAL;
 
 	memcpy(&old, data + layout.l4 + cksum_offset(layout.proto), sizeof(old));
