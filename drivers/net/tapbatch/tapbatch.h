@@ -18,6 +18,7 @@
 
 #include <ethdev_driver.h>
 #include <rte_interrupts.h>
+#include <rte_version.h>
 
 #include "tapbatch_args.h"
 #include "tapbatch_bufs.h"
@@ -210,7 +211,12 @@ int tapbatch_rx_queue_intr_enable(struct rte_eth_dev *dev, uint16_t id);
 int tapbatch_rx_queue_intr_disable(struct rte_eth_dev *dev, uint16_t id);
 
 /* tapbatch_stats.c */
+#if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0) /* numbers per queue apart */
+int tapbatch_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats,
+		       struct eth_queue_stats *queues);
+#else
 int tapbatch_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats);
+#endif
 int tapbatch_stats_reset(struct rte_eth_dev *dev);
 int tapbatch_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xstats, unsigned int n);
 int tapbatch_xstats_get_names(struct rte_eth_dev *dev, struct rte_eth_xstat_name *names,

@@ -73,8 +73,15 @@ kernel_drops(struct rte_eth_dev *dev, uint64_t *rx, uint64_t *tx)
 }
 
 int
+#if RTE_VERSION >= RTE_VERSION_NUM(25, 11, 0, 0)
+tapbatch_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats,
+		   struct eth_queue_stats *queues)
+{
+#else
 tapbatch_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats)
 {
+	struct rte_eth_stats *queues = stats;
+#endif
 	uint64_t kernel_tx;
 	uint16_t i;
 
@@ -90,10 +97,10 @@ tapbatch_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats)
 		stats->ibytes += rxq->stats.bytes;
 		stats->ierrors += errors;
 		stats->rx_nombuf += rxq->stats.nombuf;
-		if (i < RTE_ETHDEV_QUEUE_STAT_CNTRS) {
-			stats->q_ipackets[i] = rxq->stats.packets;
-			stats->q_ibytes[i] = rxq->stats.bytes;
-			stats->q_errors[i] = errors;
+		if (queues != NULL && i < RTE_ETHDEV_QUEUE_STAT_CNTRS) {
+			queues->q_ipackets[i] = rxq->stats.packets;
+			queues->q_ibytes[i] = rxq->stats.bytes;
+			queues->q_errors[i] = errors;
 		}
 	}
 	for (i = 0; i < dev->data->nb_tx_queues; i++) {
@@ -105,9 +112,9 @@ tapbatch_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats)
 		stats->obytes += txq->stats.bytes;
 		stats->oerrors +=
 			txq->stats.rejected + txq->stats.link_down + txq->stats.malformed;
-		if (i < RTE_ETHDEV_QUEUE_STAT_CNTRS) {
-			stats->q_opackets[i] = txq->stats.packets;
-			stats->q_obytes[i] = txq->stats.bytes;
+		if (queues != NULL && i < RTE_ETHDEV_QUEUE_STAT_CNTRS) {
+			queues->q_opackets[i] = txq->stats.packets;
+			queues->q_obytes[i] = txq->stats.bytes;
 		}
 	}
 	kernel_drops(dev, &stats->imissed, &kernel_tx);
