@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 
 #include <rte_malloc.h>
+#include <rte_memory.h>
 #include <rte_ring.h>
 
 #include "tapbatch_bufs.h"
@@ -113,7 +114,7 @@ static void
 attach_piece(struct rte_mbuf *m, uint8_t *buf, uint32_t from, uint32_t len, uint32_t room,
 	     struct rte_mbuf_ext_shared_info *shared)
 {
-	rte_pktmbuf_attach_extbuf(m, buf + from, rte_malloc_virt2iova(buf + from),
+	rte_pktmbuf_attach_extbuf(m, buf + from, rte_mem_virt2iova(buf + from),
 				  (uint16_t)room, shared);
 	m->data_len = (uint16_t)len;
 }
