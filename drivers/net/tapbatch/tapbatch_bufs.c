@@ -47,8 +47,10 @@ static void
 give_back(void *addr, void *opaque)
 {
 	struct tapbatch_bufs *bufs = opaque;
+	size_t index = (size_t)((uint8_t *)addr - bufs->memory) / STRIDE;
 
-	rte_ring_mp_enqueue(bufs->free, addr);
+	/* Of two pieces, the last to be freed may be the second. */
+	rte_ring_mp_enqueue(bufs->free, bufs->memory + index * STRIDE);
 	drop_user(bufs);
 }
 
