@@ -28,6 +28,7 @@
 #include "tapbatch_link.h"
 #include "tapbatch_split.h"
 #include "tapbatch_tun.h"
+#include "tapbatch_vhost.h"
 
 /* Of the frame's length that are not counted in the MTU: Ethernet and two VLAN tags. */
 #define TAPBATCH_OVERHEAD (RTE_ETHER_HDR_LEN + 2 * 4)
@@ -101,6 +102,7 @@ struct tapbatch_tx_stats {
 	uint64_t link_down;     /* packets sent while the interface was down or gone */
 	uint64_t malformed;     /* packets whose offload request and bytes contradict */
 	uint64_t no_room;       /* packets given back since the kernel had no room */
+	uint64_t stop_drops;    /* that a worker had not taken when the queue was stopped */
 	uint64_t refused_superframes; /* that then went out as single packets */
 };
 
@@ -127,6 +129,7 @@ struct tapbatch_port {
 	bool link_down;         /* rte_eth_dev_set_link_down() */
 	bool uso;               /* the kernel segments UDP */
 	_Atomic bool gone;      /* the interface vanished */
+	_Atomic bool broken;    /* the engine has failed; the next start tries again */
 	uint32_t coalesce;      /* TAPBATCH_COALESCE_*: asked for, and sound on this kernel */
 	struct tapbatch_filter filter;
 	uint64_t tx_dropped_base; /* of the kernel, at the last reset */
@@ -165,6 +168,10 @@ struct tapbatch_local {
 	int fds[TAPBATCH_MAX_QUEUES]; /* queue files; the first is always there */
 	struct tapbatch_rx_local *rx[TAPBATCH_MAX_QUEUES];
 	struct tapbatch_tx_io *tx[TAPBATCH_MAX_QUEUES];
+	bool port_opened;           /* by the engine */
+	/* Engine vhost. */
+	int vhost_err;              /* eventfd: the kernel, or we, met an error */
+	struct tapbatch_vhost vhost[TAPBATCH_MAX_QUEUES];
 };
 
 static inline struct tapbatch_local *

@@ -229,6 +229,28 @@ parse_remote(const char *key, const char *value, void *opaque)
 	return 0;
 }
 
+/* A CPU, or the first and last of a range. */
+static int
+parse_vhost_cpu(const char *key, const char *value, void *opaque)
+{
+	struct arg_context *ctx = opaque;
+	char text[32];
+	uint64_t first, last;
+	char *dash;
+
+	strlcpy(text, value != NULL ? value : "", sizeof(text));
+	dash = strchr(text, '-');
+	if (dash != NULL)
+		*dash = '\0';
+	if (parse_number(text, RTE_MAX_LCORE - 1, &first) != 0 ||
+	    parse_number(dash != NULL ? dash + 1 : text, RTE_MAX_LCORE - 1, &last) != 0 ||
+	    last < first)
+		return refuse(ctx, key, value, "a CPU, or a range like 2-5");
+	ctx->args->vhost_cpu = (unsigned int)first;
+	ctx->args->vhost_cpus = (unsigned int)(last - first) + 1;
+	return 0;
+}
+
 static const struct {
 	const char *key;
 	arg_handler_t parse;
@@ -244,6 +266,7 @@ static const struct {
 	{ TAPBATCH_ARG_OWNER, parse_id },
 	{ TAPBATCH_ARG_GROUP, parse_id },
 	{ TAPBATCH_ARG_REMOTE, parse_remote },
+	{ TAPBATCH_ARG_VHOST_CPU, parse_vhost_cpu },
 };
 
 int
@@ -282,7 +305,8 @@ tapbatch_args_parse(const char *name, const char *params, struct tapbatch_args *
 		if (j == RTE_DIM(handlers)) {
 			TAPBATCH_LOG(ERR,
 				     "%s: unknown argument \"%s\"; there are: iface, type, engine, "
-				     "tx_batched, coalesce, mac, txqlen, persist, owner, group, remote",
+				     "tx_batched, coalesce, mac, txqlen, persist, owner, group, remote, "
+				     "vhost_cpu",
 				     name, pair->key);
 			ret = -EINVAL;
 		} else if (rte_kvargs_count(kvlist, pair->key) != 1) {

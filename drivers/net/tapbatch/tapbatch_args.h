@@ -41,6 +41,8 @@ struct tapbatch_args {
 	int64_t owner;           /* user id, -1: not set */
 	int64_t group;           /* group id, -1: not set */
 	char remote[IF_NAMESIZE]; /* empty: none */
+	unsigned int vhost_cpu;  /* the first of those that workers are pinned to */
+	unsigned int vhost_cpus; /* how many, 0: not pinned */
 };
 
 /*
@@ -65,5 +67,6 @@ int tapbatch_args_parse(const char *name, const char *params, struct tapbatch_ar
 #define TAPBATCH_ARG_OWNER "owner"
 #define TAPBATCH_ARG_GROUP "group"
 #define TAPBATCH_ARG_REMOTE "remote"
+#define TAPBATCH_ARG_VHOST_CPU "vhost_cpu"
 
 #endif /* TAPBATCH_ARGS_H */

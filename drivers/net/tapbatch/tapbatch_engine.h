@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include <ethdev_driver.h>
 #include <rte_mbuf.h>
 
 #include "tapbatch_frame.h"
@@ -39,6 +40,9 @@ struct tapbatch_slot {
 
 /* What the engine uring keeps for one queue; private to it and to the process. */
 struct tapbatch_uring;
+/* The same of the engine vhost. */
+struct tapbatch_vhost_rx;
+struct tapbatch_vhost_tx;
 
 /* One Rx queue as this process sees it. */
 struct tapbatch_rx_io {
@@ -46,6 +50,7 @@ struct tapbatch_rx_io {
 	int err;                 /* errno of the last read that failed otherwise than by EAGAIN */
 	uint64_t syscalls;
 	struct tapbatch_uring *uring;
+	struct tapbatch_vhost_rx *vhost;
 	struct tapbatch_slot slots[TAPBATCH_MAX_SLOTS];
 };
 
@@ -55,6 +60,7 @@ struct tapbatch_tx_io {
 	bool sequential;         /* stop at the first frame that finds no room */
 	uint64_t syscalls;
 	struct tapbatch_uring *uring;
+	struct tapbatch_vhost_tx *vhost;
 };
 
 /* One frame to write: what the engine is given, and what it answers. */
@@ -89,9 +95,48 @@ struct tapbatch_engine {
 	 * memory behind the vectors is the caller's again when it returns.
 	 */
 	void (*tx)(struct tapbatch_tx_io *io, struct tapbatch_write *writes, uint16_t n);
+
+	/*
+	 * What an engine has that moves packets by itself, behind the caller's back
+	 * (vhost); NULL in the others. It brings bursts of its own; rx and tx above
+	 * are for what is left in the kernel's queue while it does not run.
+	 */
+	eth_rx_burst_t rx_burst;
+	eth_tx_burst_t tx_burst;
+
+	/* Of a port, when it is created and when it goes. */
+	int (*port_open)(struct rte_eth_dev *dev);
+	void (*port_close)(struct rte_eth_dev *dev);
+
+	/* Called when the descriptor of the link's news is readable. Returns whether
+	 * the port has become unusable just now.
+	 */
+	bool (*failed)(struct rte_eth_dev *dev);
+
+	/* Start and stop of a queue, which has its descriptor then. Both do nothing if
+	 * that is the state already. Stop counts and frees what did not get through.
+	 */
+	int (*rx_start)(struct rte_eth_dev *dev, uint16_t id);
+	void (*rx_stop)(struct rte_eth_dev *dev, uint16_t id);
+	int (*tx_start)(struct rte_eth_dev *dev, uint16_t id);
+	void (*tx_stop)(struct rte_eth_dev *dev, uint16_t id);
+
+	/* The queue's descriptor was changed to another one of the interface. */
+	int (*tx_move)(struct rte_eth_dev *dev, uint16_t id);
+
+	/*
+	 * Switches the signal for a queue that is not empty.
+	 *
+	 * @return the descriptor that becomes readable by it, also if the queue was not
+	 *         empty before, or a negative errno
+	 */
+	int (*rx_interrupt)(struct tapbatch_rx_io *io, bool enable);
+
+	int (*tx_done_cleanup)(void *queue, uint32_t free_cnt);
 };
 
 extern const struct tapbatch_engine tapbatch_engine_rw;
+extern const struct tapbatch_engine tapbatch_engine_vhost;
 #ifdef TAPBATCH_HAVE_URING
 extern const struct tapbatch_engine tapbatch_engine_uring;
 #endif

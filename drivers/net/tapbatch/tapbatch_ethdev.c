@@ -58,7 +58,7 @@ tapbatch_link_update(struct rte_eth_dev *dev, int wait_to_complete)
 	RTE_SET_USED(wait_to_complete);
 	if (get_link_state(dev, &state) == 0) {
 		link.link_speed = state.speed;
-		if (state.running && dev->data->dev_started)
+		if (state.running && dev->data->dev_started && !tapbatch_port(dev)->broken)
 			link.link_status = RTE_ETH_LINK_UP;
 	}
 	return rte_eth_linkstatus_set(dev, &link);
@@ -146,14 +146,23 @@ static void
 close_queue_io(struct rte_eth_dev *dev)
 {
 	struct tapbatch_local *local = tapbatch_local(dev);
+	const struct tapbatch_engine *engine = local->engine;
 	uint16_t i;
 
-	for (i = 0; i < dev->data->nb_rx_queues; i++)
-		if (local->rx[i] != NULL)
-			tapbatch_rx_queue_close(local, local->rx[i]);
-	for (i = 0; i < dev->data->nb_tx_queues; i++)
-		if (local->tx[i] != NULL)
-			tapbatch_tx_queue_close(local, local->tx[i]);
+	for (i = 0; i < dev->data->nb_rx_queues; i++) {
+		if (local->rx[i] == NULL)
+			continue;
+		if (engine->rx_stop != NULL)
+			engine->rx_stop(dev, i);
+		tapbatch_rx_queue_close(local, local->rx[i]);
+	}
+	for (i = 0; i < dev->data->nb_tx_queues; i++) {
+		if (local->tx[i] == NULL)
+			continue;
+		if (engine->tx_stop != NULL)
+			engine->tx_stop(dev, i);
+		tapbatch_tx_queue_close(local, local->tx[i]);
+	}
 }
 
 /* Starts all queues but those that the application starts itself later. */
@@ -230,6 +239,7 @@ tapbatch_dev_start(struct rte_eth_dev *dev)
 			     strerror(-ret));
 		return ret;
 	}
+	tapbatch_port(dev)->broken = false;
 	ret = start_queues(dev);
 	if (ret == 0)
 		ret = tapbatch_rx_intr_install(dev);
@@ -361,13 +371,15 @@ tapbatch_ptypes_set(struct rte_eth_dev *dev, uint32_t mask)
 	return 0;
 }
 
-/* Nothing waits to be freed: the kernel has copied when a burst returns. */
+/* In most engines nothing waits to be freed: the kernel has copied when a burst returns. */
 static int
 tapbatch_tx_done_cleanup(void *queue, uint32_t free_cnt)
 {
-	RTE_SET_USED(queue);
-	RTE_SET_USED(free_cnt);
-	return 0;
+	const struct tapbatch_txq *txq = queue;
+	const struct tapbatch_engine *engine =
+		tapbatch_local(&rte_eth_devices[txq->port_id])->engine;
+
+	return engine->tx_done_cleanup == NULL ? 0 : engine->tx_done_cleanup(queue, free_cnt);
 }
 
 static void
@@ -537,6 +549,11 @@ handle_news(void *opaque)
 	int moved;
 	int ret = 0;
 
+	if (local->engine->failed != NULL && local->engine->failed(dev)) {
+		update_carrier(dev, false);
+		tapbatch_link_update(dev, 0);
+		rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_LSC, NULL);
+	}
 	pthread_mutex_lock(&local->lock);
 	ours = tapbatch_link_read_news(&local->link);
 	if (ours) {
@@ -605,6 +622,8 @@ free_local(struct rte_eth_dev *dev)
 	if (local == NULL)
 		return;
 	remove_news(dev);
+	if (local->port_opened)
+		local->engine->port_close(dev);
 	tapbatch_link_close(&local->link);
 	for (i = 0; i < local->nb_fds; i++)
 		close(local->fds[i]);
@@ -683,8 +702,12 @@ choose_engine(const char *name, enum tapbatch_engine_kind asked,
 	int ret = -ENOTSUP;
 
 	if (asked == TAPBATCH_ENGINE_VHOST) {
-		TAPBATCH_LOG(ERR, "%s: engine=vhost is not built in", name);
-		return -ENOTSUP;
+		ret = tapbatch_engine_vhost.probe(why, sizeof(why));
+		if (ret != 0)
+			TAPBATCH_LOG(ERR, "%s: engine=vhost does not work here: %s; engine=auto or "
+				     "engine=rw does without", name, why);
+		*engine = &tapbatch_engine_vhost;
+		return ret;
 	}
 #ifdef TAPBATCH_HAVE_URING
 	if (asked != TAPBATCH_ENGINE_RW) {
@@ -863,14 +886,18 @@ create_port(struct rte_vdev_device *vdev, const struct tapbatch_args *args,
 		ret = set_initial_mac(dev, name);
 	if (ret == 0)
 		ret = install_news(dev);
+	if (ret == 0 && engine->port_open != NULL) {
+		ret = engine->port_open(dev);
+		local->port_opened = ret == 0;
+	}
 	if (ret != 0) {
 		free_local(dev);
 		rte_eth_dev_release_port(dev);
 		return ret;
 	}
 	dev->dev_ops = &tapbatch_ops;
-	dev->rx_pkt_burst = tapbatch_rx_burst;
-	dev->tx_pkt_burst = tapbatch_tx_burst;
+	dev->rx_pkt_burst = engine->rx_burst != NULL ? engine->rx_burst : tapbatch_rx_burst;
+	dev->tx_pkt_burst = engine->tx_burst != NULL ? engine->tx_burst : tapbatch_tx_burst;
 	dev->tx_pkt_prepare = tapbatch_tx_prepare;
 	dev->data->dev_flags |= RTE_ETH_DEV_INTR_LSC | RTE_ETH_DEV_INTR_RMV |
 				RTE_ETH_DEV_AUTOFILL_QUEUE_XSTATS;
@@ -937,4 +964,5 @@ RTE_PMD_REGISTER_PARAM_STRING(net_tapbatch,
 	TAPBATCH_ARG_PERSIST "=0|1 "
 	TAPBATCH_ARG_OWNER "=<uid> "
 	TAPBATCH_ARG_GROUP "=<gid> "
-	TAPBATCH_ARG_REMOTE "=<interface>");
+	TAPBATCH_ARG_REMOTE "=<interface> "
+	TAPBATCH_ARG_VHOST_CPU "=<cpu>[-<cpu>]");

@@ -109,22 +109,35 @@ tapbatch_rx_intr_install(struct rte_eth_dev *dev)
 	return ret;
 }
 
+/* The descriptor that is readable when the kernel has packets for the queue. */
+static int
+switch_signal(struct rte_eth_dev *dev, struct tapbatch_rx_local *rx, bool on)
+{
+	const struct tapbatch_engine *engine = tapbatch_local(dev)->engine;
+
+	return engine->rx_interrupt == NULL ? rx->io.fd : engine->rx_interrupt(&rx->io, on);
+}
+
 int
 tapbatch_rx_queue_intr_enable(struct rte_eth_dev *dev, uint16_t id)
 {
 	struct tapbatch_rx_local *rx = tapbatch_local(dev)->rx[id];
 	struct epoll_event event = { .events = EPOLLIN };
 	uint64_t one = 1;
+	int fd;
 
 	if (rx->intr_fd < 0)
 		return -ENOTSUP;
 	if (rx->next != rx->count || !rx->split.done)
 		if (write(rx->intr_kick, &one, sizeof(one)) < 0 && errno != EAGAIN)
 			return -errno;
-	if (epoll_ctl(rx->intr_fd, EPOLL_CTL_ADD, rx->io.fd, &event) == 0)
+	fd = switch_signal(dev, rx, true);
+	if (fd < 0)
+		return fd;
+	if (epoll_ctl(rx->intr_fd, EPOLL_CTL_ADD, fd, &event) == 0)
 		return 0;
 	/* Enabled already: look at its state again. */
-	if (errno == EEXIST && epoll_ctl(rx->intr_fd, EPOLL_CTL_MOD, rx->io.fd, &event) == 0)
+	if (errno == EEXIST && epoll_ctl(rx->intr_fd, EPOLL_CTL_MOD, fd, &event) == 0)
 		return 0;
 	return -errno;
 }
@@ -134,12 +147,16 @@ tapbatch_rx_queue_intr_disable(struct rte_eth_dev *dev, uint16_t id)
 {
 	struct tapbatch_rx_local *rx = tapbatch_local(dev)->rx[id];
 	uint64_t count;
+	int fd;
 
 	if (rx->intr_fd < 0)
 		return -ENOTSUP;
 	if (read(rx->intr_kick, &count, sizeof(count)) < 0 && errno != EAGAIN)
 		return -errno;
-	if (epoll_ctl(rx->intr_fd, EPOLL_CTL_DEL, rx->io.fd, NULL) != 0 && errno != ENOENT)
+	fd = switch_signal(dev, rx, false);
+	if (fd < 0)
+		return fd;
+	if (epoll_ctl(rx->intr_fd, EPOLL_CTL_DEL, fd, NULL) != 0 && errno != ENOENT)
 		return -errno;
 	return 0;
 }

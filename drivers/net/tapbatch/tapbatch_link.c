@@ -297,6 +297,27 @@ tapbatch_link_set_txqlen(struct tapbatch_link *link, uint32_t packets)
 }
 
 int
+tapbatch_link_set_rx_frames(struct tapbatch_link *link, uint32_t packets)
+{
+	struct ethtool_coalesce coalesce = { .cmd = ETHTOOL_GCOALESCE };
+	struct ifreq ifr = { 0 };
+	int ret;
+
+	ret = tapbatch_link_follow(link);
+	if (ret < 0)
+		return ret;
+	ret = tapbatch_tun_name(link->tun_fd, ifr.ifr_name);
+	if (ret != 0)
+		return ret;
+	ifr.ifr_data = (void *)&coalesce;
+	if (ioctl(link->ioctl_sock, SIOCETHTOOL, &ifr) != 0)
+		return -errno;
+	coalesce.cmd = ETHTOOL_SCOALESCE;
+	coalesce.rx_max_coalesced_frames = packets;
+	return ioctl(link->ioctl_sock, SIOCETHTOOL, &ifr) == 0 ? 0 : -errno;
+}
+
+int
 tapbatch_link_news_fd(const struct tapbatch_link *link)
 {
 	return mnl_socket_get_fd(link->news);

@@ -54,6 +54,10 @@ int tapbatch_link_get(struct tapbatch_link *link, struct tapbatch_link_state *st
 int tapbatch_link_set_up(struct tapbatch_link *link, bool up);
 int tapbatch_link_set_mtu(struct tapbatch_link *link, uint32_t mtu);
 int tapbatch_link_set_txqlen(struct tapbatch_link *link, uint32_t packets);
+/* Packets that the interface collects while its writer says that more follow (ethtool -C
+ * rx-frames).
+ */
+int tapbatch_link_set_rx_frames(struct tapbatch_link *link, uint32_t packets);
 
 /* The descriptor that becomes readable when there is news of some interface. */
 int tapbatch_link_news_fd(const struct tapbatch_link *link);

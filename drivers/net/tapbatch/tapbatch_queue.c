@@ -141,7 +141,8 @@ tapbatch_rx_queue_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t nb_desc,
 	rx->split.done = true;
 	rx->intr_fd = -1;
 	rx->intr_kick = -1;
-	ret = rxq->scatter ? take_slots(rx, local->engine->nb_slots, (int)socket) :
+	/* Buffers of our own can only be handed on where we read to them. */
+	ret = rxq->scatter && local->engine->rx_burst == NULL ? take_slots(rx, local->engine->nb_slots, (int)socket) :
 			     map_slots(rx, local->engine->nb_slots);
 	if (ret != 0) {
 		TAPBATCH_LOG(ERR, "port %u Rx queue %u: no memory for %u superframes of 64 KiB",
@@ -178,6 +179,8 @@ tapbatch_rx_queue_release(struct rte_eth_dev *dev, uint16_t id)
 	struct tapbatch_local *local = tapbatch_local(dev);
 
 	if (local != NULL && local->rx[id] != NULL) {
+		if (local->engine->rx_stop != NULL)
+			local->engine->rx_stop(dev, id);
 		tapbatch_rx_queue_close(local, local->rx[id]);
 		free_rx_local(local->rx[id]);
 		local->rx[id] = NULL;
@@ -234,6 +237,8 @@ tapbatch_tx_queue_release(struct rte_eth_dev *dev, uint16_t id)
 	struct tapbatch_local *local = tapbatch_local(dev);
 
 	if (local != NULL && local->tx[id] != NULL) {
+		if (local->engine->tx_stop != NULL)
+			local->engine->tx_stop(dev, id);
 		tapbatch_tx_queue_close(local, local->tx[id]);
 		free(local->tx[id]);
 		local->tx[id] = NULL;
@@ -296,6 +301,11 @@ tapbatch_rx_queue_start(struct rte_eth_dev *dev, uint16_t id)
 			     dev->data->port_id, id, strerror(-ret));
 		return ret;
 	}
+	if (local->engine->rx_start != NULL) {
+		ret = local->engine->rx_start(dev, id);
+		if (ret != 0)
+			return ret;
+	}
 	dev->data->rx_queue_state[id] = RTE_ETH_QUEUE_STATE_STARTED;
 	return 0;
 }
@@ -341,6 +351,8 @@ tapbatch_rx_queue_stop(struct rte_eth_dev *dev, uint16_t id)
 	/* The kernel must not steer flows to a queue that nobody reads. When it is the
 	 * last one there is nowhere else to steer them.
 	 */
+	if (local->engine->rx_stop != NULL)
+		local->engine->rx_stop(dev, id);
 	if (others_started(dev, id)) {
 		count_stop_drops(local, dev->data->rx_queues[id], local->rx[id]);
 		ret = tapbatch_tun_set_attached(local->fds[id], false);
@@ -370,6 +382,11 @@ tapbatch_tx_queue_start(struct rte_eth_dev *dev, uint16_t id)
 		}
 	}
 	io->sequential = tapbatch_tun_sndbuf_limited(io->fd);
+	if (local->engine->tx_start != NULL) {
+		ret = local->engine->tx_start(dev, id);
+		if (ret != 0)
+			return ret;
+	}
 	dev->data->tx_queue_state[id] = RTE_ETH_QUEUE_STATE_STARTED;
 	return 0;
 }
@@ -377,6 +394,10 @@ tapbatch_tx_queue_start(struct rte_eth_dev *dev, uint16_t id)
 int
 tapbatch_tx_queue_stop(struct rte_eth_dev *dev, uint16_t id)
 {
+	const struct tapbatch_engine *engine = tapbatch_local(dev)->engine;
+
+	if (engine->tx_stop != NULL)
+		engine->tx_stop(dev, id);
 	dev->data->tx_queue_state[id] = RTE_ETH_QUEUE_STATE_STOPPED;
 	return 0;
 }

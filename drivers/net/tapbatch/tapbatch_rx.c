@@ -14,6 +14,7 @@
 #include <rte_memcpy.h>
 
 #include "tapbatch.h"
+#include "tapbatch_filter.h"
 #include "tapbatch_vnet.h"
 
 /* Verdicts of take_frame(). */
@@ -22,28 +23,6 @@ enum taken {
 	DROPPED,     /* counted */
 	NO_MBUF,     /* the frame stays in its slot */
 };
-
-static bool
-filter_accepts(const struct tapbatch_filter *filter, const uint8_t *frame, uint32_t len)
-{
-	const struct rte_ether_addr *dst = (const void *)frame;
-	const struct rte_ether_addr *list = filter->macs;
-	uint16_t n = filter->nb_macs;
-	uint16_t i;
-
-	if (len < RTE_ETHER_HDR_LEN)
-		return true; /* for others to judge */
-	if (rte_is_multicast_ether_addr(dst)) {
-		if (filter->multicast || rte_is_broadcast_ether_addr(dst))
-			return true;
-		list = filter->mc_macs;
-		n = filter->nb_mc_macs;
-	}
-	for (i = 0; i < n; i++)
-		if (rte_is_same_ether_addr(dst, &list[i]))
-			return true;
-	return false;
-}
 
 /* Copies a frame that does not fit into one mbuf to a chain of them. */
 static enum taken
@@ -174,7 +153,8 @@ hand_on(struct tapbatch_rxq *rxq, struct tapbatch_rx_local *rx, struct rte_mbuf 
 		slot = &rx->io.slots[rx->next];
 		vnet = (void *)slot->buf;
 		if (unlikely(rxq->filter->enabled) &&
-		    !filter_accepts(rxq->filter, slot->buf + TAPBATCH_VNET_HDR_LEN, slot->len)) {
+		    !tapbatch_filter_accepts(rxq->filter, slot->buf + TAPBATCH_VNET_HDR_LEN,
+					     slot->len)) {
 			rxq->stats.filtered++;
 			rx->next++;
 			continue;

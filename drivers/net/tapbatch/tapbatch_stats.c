@@ -33,7 +33,7 @@ static const struct counter rx_counters[] = {
 
 static const struct counter tx_counters[] = {
 	TX(batches), TX(rejected), TX(link_down), TX(malformed), TX(no_room),
-	TX(refused_superframes),
+	TX(stop_drops), TX(refused_superframes),
 	{ "superframes", offsetof(struct tapbatch_txq, coalesce.superframes) },
 	{ "coalesced_packets", offsetof(struct tapbatch_txq, coalesce.coalesced) },
 };
@@ -111,7 +111,8 @@ tapbatch_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats)
 		stats->opackets += txq->stats.packets;
 		stats->obytes += txq->stats.bytes;
 		stats->oerrors +=
-			txq->stats.rejected + txq->stats.link_down + txq->stats.malformed;
+			txq->stats.rejected + txq->stats.link_down + txq->stats.malformed +
+			txq->stats.stop_drops;
 		if (queues != NULL && i < RTE_ETHDEV_QUEUE_STAT_CNTRS) {
 			queues->q_opackets[i] = txq->stats.packets;
 			queues->q_obytes[i] = txq->stats.bytes;

@@ -1,0 +1,680 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * Copyright(c) 2026 The tapbatch authors
+ */
+
+/*
+ * Engine vhost: instances of the kernel's vhost-net, their rings' start and stop, and
+ * what happens when one breaks. Source of the requests: <linux/vhost.h> and Linux,
+ * drivers/vhost/vhost.c and net.c.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/vhost.h>
+#include <linux/virtio_config.h>
+#include <linux/virtio_net.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <rte_cycles.h>
+#include <rte_malloc.h>
+
+#include "tapbatch.h"
+#include "tapbatch_log.h"
+#include "tapbatch_rw.h"
+#include "tapbatch_vhost.h"
+#include "tapbatch_worker.h"
+
+#define VHOST_PATH "/dev/vhost-net"
+
+#define FEATURES                                                                     \
+	(1ULL << VIRTIO_F_VERSION_1 | 1ULL << VIRTIO_NET_F_MRG_RXBUF |               \
+	 1ULL << VIRTIO_RING_F_EVENT_IDX | 1ULL << VIRTIO_RING_F_INDIRECT_DESC)
+
+/* Entries of a ring, whatever the application asks for. The lower limit leaves room
+ * for a batch of the worker's, which is 64 packets.
+ */
+#define MIN_SIZE 128
+
+/* Indirect descriptors that a Tx queue has for each packet in flight, and at least:
+ * twice what the longest frame takes.
+ */
+#define TABLE_PER_PACKET 4
+#define MIN_TABLE 4096
+
+/* How long a queue that is stopped waits for the worker to take what it was given. */
+#define DRAIN_MS 100
+
+static int
+open_device(char *why, size_t size)
+{
+	int fd = open(VHOST_PATH, O_RDWR | O_CLOEXEC);
+	int err = errno;
+
+	if (fd >= 0)
+		return fd;
+	snprintf(why, size, VHOST_PATH ": %s%s", strerror(err),
+		 err == ENOENT || err == ENODEV || err == ENXIO ?
+			 " (modprobe vhost_net; in a container it needs the device)" :
+		 err == EACCES || err == EPERM ? " (this user needs read and write permission)" :
+						 "");
+	return -err;
+}
+
+static int
+vhost_probe(char *why, size_t size)
+{
+	uint64_t features = 0;
+	int fd;
+
+	if (RTE_BYTE_ORDER != RTE_LITTLE_ENDIAN) {
+		snprintf(why, size, "it needs a little-endian machine");
+		return -ENOTSUP;
+	}
+	fd = open_device(why, size);
+	if (fd < 0)
+		return fd;
+	if (ioctl(fd, VHOST_GET_FEATURES, &features) != 0) {
+		int err = errno;
+
+		snprintf(why, size, VHOST_PATH " does not tell its features: %s", strerror(err));
+		close(fd);
+		return -err;
+	}
+	close(fd);
+	if ((features & FEATURES) != FEATURES) {
+		snprintf(why, size, VHOST_PATH " lacks features 0x%llx of 0x%llx",
+			 (unsigned long long)(FEATURES & ~features),
+			 (unsigned long long)FEATURES);
+		return -ENOTSUP;
+	}
+	return 0;
+}
+
+/*
+ * Lets the worker reach all of this process's memory, by the addresses that we use
+ * ourselves. It runs in our name and only follows descriptors that we wrote, so there
+ * is nothing to be gained from listing the memory that DPDK has at the moment: one
+ * region holds external memory, and what is added later, as well, and any number of
+ * segments. The size is the largest that the kernel accepts as user space.
+ */
+static int
+share_memory(int fd)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	union {
+		struct vhost_memory memory;
+		uint8_t bytes[sizeof(struct vhost_memory) + sizeof(struct vhost_memory_region)];
+	} table = { .memory = { .nregions = 1 } };
+	unsigned int bits;
+	int err = EFAULT;
+
+	for (bits = 56; bits >= 31; bits--) {
+		table.memory.regions[0].memory_size = (1ULL << bits) - page;
+		if (ioctl(fd, VHOST_SET_MEM_TABLE, &table) == 0)
+			return 0;
+		err = errno;
+		if (err != EFAULT)
+			break;
+	}
+	return -err;
+}
+
+static int
+open_instance(struct rte_eth_dev *dev, uint16_t id, struct tapbatch_vhost *instance)
+{
+	const struct tapbatch_args *args = &tapbatch_port(dev)->args;
+	const uint64_t features = FEATURES;
+	struct tapbatch_workers before;
+	const char *step = "open";
+	char why[128];
+	int ret;
+
+	instance->fd = open_device(why, sizeof(why));
+	if (instance->fd < 0) {
+		TAPBATCH_LOG(ERR, "port %u queue %u: %s", dev->data->port_id, id, why);
+		return instance->fd;
+	}
+	tapbatch_workers_list(&before);
+	step = "own";
+	if (ioctl(instance->fd, VHOST_SET_OWNER) != 0)
+		goto fail;
+	step = "set features of";
+	if (ioctl(instance->fd, VHOST_SET_FEATURES, &features) != 0)
+		goto fail;
+	step = "share memory with";
+	ret = share_memory(instance->fd);
+	if (ret != 0) {
+		errno = -ret;
+		goto fail;
+	}
+	instance->worker = tapbatch_workers_new(&before);
+	if (args->vhost_cpus > 0) {
+		unsigned int cpu = args->vhost_cpu + id % args->vhost_cpus;
+
+		ret = tapbatch_worker_pin(instance->worker, cpu);
+		if (ret != 0)
+			TAPBATCH_LOG(WARNING, "port %u queue %u: the worker cannot be pinned to "
+				     "CPU %u: %s", dev->data->port_id, id, cpu,
+				     ret == -ESRCH ? "it is not visible in this PID namespace" :
+						     strerror(-ret));
+	}
+	TAPBATCH_LOG(INFO, "port %u queue %u: served by vhost worker %d", dev->data->port_id, id,
+		     instance->worker);
+	return 0;
+fail:
+	ret = -errno;
+	TAPBATCH_LOG(ERR, "port %u queue %u: cannot %s " VHOST_PATH ": %s", dev->data->port_id, id,
+		     step, strerror(-ret));
+	close(instance->fd);
+	return ret;
+}
+
+static int
+hold_instance(struct rte_eth_dev *dev, uint16_t id)
+{
+	struct tapbatch_vhost *instance = &tapbatch_local(dev)->vhost[id];
+	int ret = 0;
+
+	if (instance->users == 0)
+		ret = open_instance(dev, id, instance);
+	if (ret == 0)
+		instance->users++;
+	return ret;
+}
+
+static void
+drop_instance(struct rte_eth_dev *dev, uint16_t id)
+{
+	struct tapbatch_vhost *instance = &tapbatch_local(dev)->vhost[id];
+
+	if (--instance->users > 0)
+		return;
+	close(instance->fd);
+	instance->worker = 0;
+}
+
+static int
+set_backend(const struct tapbatch_vhost *instance, unsigned int index, int fd)
+{
+	struct vhost_vring_file backend = { .index = index, .fd = fd };
+
+	return ioctl(instance->fd, VHOST_NET_SET_BACKEND, &backend) == 0 ? 0 : -errno;
+}
+
+/* Tells the kernel where a ring is, and lets it go. */
+static int
+start_ring(struct rte_eth_dev *dev, uint16_t id, unsigned int index,
+	   const struct tapbatch_vring *vr, int kick, int call, int tun_fd)
+{
+	struct tapbatch_local *local = tapbatch_local(dev);
+	const struct tapbatch_vhost *instance = &local->vhost[id];
+	struct vhost_vring_state state = { .index = index, .num = vr->size };
+	struct vhost_vring_file file = { .index = index };
+	struct vhost_vring_addr addr = {
+		.index = index,
+		.desc_user_addr = (uintptr_t)vr->desc,
+		.avail_user_addr = (uintptr_t)vr->avail,
+		.used_user_addr = (uintptr_t)vr->used,
+	};
+	int fd = instance->fd;
+
+	if (ioctl(fd, VHOST_SET_VRING_NUM, &state) != 0)
+		return -errno;
+	state.num = 0;
+	if (ioctl(fd, VHOST_SET_VRING_BASE, &state) != 0 ||
+	    ioctl(fd, VHOST_SET_VRING_ADDR, &addr) != 0)
+		return -errno;
+	file.fd = kick;
+	if (ioctl(fd, VHOST_SET_VRING_KICK, &file) != 0)
+		return -errno;
+	file.fd = call;
+	if (ioctl(fd, VHOST_SET_VRING_CALL, &file) != 0)
+		return -errno;
+	file.fd = local->vhost_err;
+	if (ioctl(fd, VHOST_SET_VRING_ERR, &file) != 0)
+		return -errno;
+	return set_backend(instance, index, tun_fd);
+}
+
+static uint16_t
+ring_size(uint32_t wanted)
+{
+	return (uint16_t)RTE_MIN(RTE_MAX(rte_align32pow2(wanted), (uint32_t)MIN_SIZE),
+				 (uint32_t)TAPBATCH_VRING_MAX);
+}
+
+static void
+free_rx(struct tapbatch_vhost_rx *rx)
+{
+	if (rx == NULL)
+		return;
+	if (rx->kick >= 0)
+		close(rx->kick);
+	if (rx->call >= 0)
+		close(rx->call);
+	rte_free(rx->memory);
+	rte_free(rx->mbufs);
+	rte_free(rx);
+}
+
+/* An Rx queue's ring, with no buffers in it. */
+static struct tapbatch_vhost_rx *
+create_rx(const struct tapbatch_rxq *rxq, bool interrupts, int socket)
+{
+	uint32_t room = rxq->room + TAPBATCH_VNET_HDR_LEN;
+	/* The longest frame must fit twice, or the ring might wait for buffers which
+	 * are only given once 32 of them are missing.
+	 */
+	uint16_t size = ring_size(RTE_MAX((uint32_t)rxq->nb_desc, 2 * (TAPBATCH_SLOT_LEN / room)));
+	struct tapbatch_vhost_rx *rx;
+	uint16_t i;
+
+	rx = rte_zmalloc_socket("tapbatch_vhost", sizeof(*rx), RTE_CACHE_LINE_SIZE, socket);
+	if (rx == NULL)
+		return NULL;
+	rx->memory = rte_zmalloc_socket("tapbatch_vring", tapbatch_vring_bytes(size),
+					RTE_CACHE_LINE_SIZE, socket);
+	rx->mbufs = rte_zmalloc_socket("tapbatch_vring", 2u * size * sizeof(rx->mbufs[0]),
+				       RTE_CACHE_LINE_SIZE, socket);
+	rx->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	rx->call = interrupts ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
+	if (rx->memory == NULL || rx->mbufs == NULL || rx->kick < 0 ||
+	    (interrupts && rx->call < 0)) {
+		free_rx(rx);
+		return NULL;
+	}
+	rx->spare = rx->mbufs + size;
+	rx->room = (uint16_t)RTE_MIN(room, (uint32_t)UINT16_MAX);
+	tapbatch_vring_init(&rx->vr, rx->memory, size);
+	for (i = 0; i < size; i++) {
+		rx->vr.avail->ring[i] = i;
+		rx->vr.desc[i].len = rx->room;
+		rx->vr.desc[i].flags = VRING_DESC_F_WRITE;
+	}
+	return rx;
+}
+
+static void
+return_buffers(struct tapbatch_vhost_rx *rx)
+{
+	uint16_t i;
+
+	/* Not chained: rte_pktmbuf_free() of what is as it came from the pool. */
+	for (i = 0; i < rx->vr.size; i++)
+		rte_pktmbuf_free(rx->mbufs[i]);
+	for (i = 0; i < rx->nb_spare; i++)
+		rte_pktmbuf_free(rx->spare[i]);
+	rx->nb_spare = 0;
+	memset(rx->mbufs, 0, rx->vr.size * sizeof(rx->mbufs[0]));
+}
+
+static int
+vhost_rx_start(struct rte_eth_dev *dev, uint16_t id)
+{
+	struct tapbatch_local *local = tapbatch_local(dev);
+	struct tapbatch_rx_local *queue = local->rx[id];
+	struct tapbatch_rxq *rxq = dev->data->rx_queues[id];
+	struct tapbatch_vhost_rx *rx;
+	int ret;
+
+	if (queue->io.vhost != NULL)
+		return 0;
+	ret = hold_instance(dev, id);
+	if (ret != 0)
+		return ret;
+	rx = create_rx(rxq, dev->data->dev_conf.intr_conf.rxq != 0, SOCKET_ID_ANY);
+	if (rx == NULL) {
+		ret = -ENOMEM;
+		goto fail;
+	}
+	/* Frames are put together where the other engines read them to. */
+	rx->scratch = queue->io.slots[0].buf;
+	tapbatch_vhost_rx_refill(rxq, rx);
+	ret = start_ring(dev, id, TAPBATCH_VHOST_RX, &rx->vr, rx->kick, rx->call, queue->io.fd);
+	if (ret != 0)
+		goto fail;
+	rx->running = true;
+	queue->io.vhost = rx;
+	return 0;
+fail:
+	TAPBATCH_LOG(ERR, "port %u Rx queue %u: vhost-net cannot start: %s", dev->data->port_id,
+		     id, strerror(-ret));
+	if (rx != NULL)
+		return_buffers(rx);
+	free_rx(rx);
+	drop_instance(dev, id);
+	return ret;
+}
+
+/* Counts the frames that the worker has delivered and nobody takes. */
+static void
+count_undelivered(struct tapbatch_rxq *rxq)
+{
+	struct rte_mbuf *pkts[32];
+	uint64_t packets = rxq->stats.packets;
+	uint64_t bytes = rxq->stats.bytes;
+	uint16_t n;
+
+	do {
+		n = tapbatch_vhost_rx_burst(rxq, pkts, RTE_DIM(pkts));
+		rxq->stats.stop_drops += n;
+		rte_pktmbuf_free_bulk(pkts, n);
+	} while (n > 0);
+	rxq->stats.packets = packets;
+	rxq->stats.bytes = bytes;
+}
+
+static void
+vhost_rx_stop(struct rte_eth_dev *dev, uint16_t id)
+{
+	struct tapbatch_local *local = tapbatch_local(dev);
+	struct tapbatch_rx_local *queue = local->rx[id];
+	struct tapbatch_vhost_rx *rx = queue->io.vhost;
+
+	if (rx == NULL)
+		return;
+	/* Once this returns the worker touches nothing of the queue's any more. What it
+	 * had taken from the kernel's queue and not delivered went back there.
+	 */
+	set_backend(&local->vhost[id], TAPBATCH_VHOST_RX, -1);
+	count_undelivered(dev->data->rx_queues[id]);
+	queue->split.done = true;
+	queue->io.vhost = NULL;
+	return_buffers(rx);
+	free_rx(rx);
+	drop_instance(dev, id);
+}
+
+static void
+free_tx(struct tapbatch_vhost_tx *tx)
+{
+	if (tx == NULL)
+		return;
+	if (tx->kick >= 0)
+		close(tx->kick);
+	rte_free(tx->memory);
+	rte_free(tx->frames);
+	rte_free(tx->pkts);
+	rte_free(tx->table);
+	rte_free(tx->headers);
+	rte_free(tx);
+}
+
+static void *
+alloc_array(size_t n, size_t size, int socket)
+{
+	return rte_zmalloc_socket("tapbatch_vring", n * size, RTE_CACHE_LINE_SIZE, socket);
+}
+
+static struct tapbatch_vhost_tx *
+create_tx(const struct tapbatch_txq *txq, int socket)
+{
+	uint16_t size = ring_size(txq->nb_desc);
+	struct tapbatch_vhost_tx *tx;
+	uint16_t i;
+
+	tx = rte_zmalloc_socket("tapbatch_vhost", sizeof(*tx), RTE_CACHE_LINE_SIZE, socket);
+	if (tx == NULL)
+		return NULL;
+	tx->table_size = RTE_MAX((uint32_t)TABLE_PER_PACKET * size, (uint32_t)MIN_TABLE);
+	tx->memory = rte_zmalloc_socket("tapbatch_vring", tapbatch_vring_bytes(size),
+					RTE_CACHE_LINE_SIZE, socket);
+	tx->frames = alloc_array(size, sizeof(tx->frames[0]), socket);
+	tx->pkts = alloc_array(size, sizeof(tx->pkts[0]), socket);
+	tx->table = alloc_array(tx->table_size, sizeof(tx->table[0]), socket);
+	tx->headers = alloc_array(size, sizeof(tx->headers[0]), socket);
+	tx->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (tx->memory == NULL || tx->frames == NULL || tx->pkts == NULL || tx->table == NULL ||
+	    tx->headers == NULL || tx->kick < 0) {
+		free_tx(tx);
+		return NULL;
+	}
+	tapbatch_vring_init(&tx->vr, tx->memory, size);
+	for (i = 0; i < size; i++)
+		tx->vr.avail->ring[i] = i;
+	tx->plain_free = (txq->offloads & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE) != 0;
+	return tx;
+}
+
+/*
+ * An unlimited send buffer makes the worker collect up to 64 packets and hand them over
+ * in one call. With a limit, which this one never reaches, it hands over each alone,
+ * with a hint whether more follow, and the interface collects up to rx-frames of them.
+ */
+static int
+choose_batching(struct rte_eth_dev *dev, const struct tapbatch_txq *txq, int tun_fd)
+{
+	struct tapbatch_local *local = tapbatch_local(dev);
+	int sndbuf = txq->batch > 1 ? INT_MAX : INT_MAX - 1;
+	int ret;
+
+	if (ioctl(tun_fd, TUNSETSNDBUF, &sndbuf) != 0)
+		return -errno;
+	pthread_mutex_lock(&local->lock);
+	ret = tapbatch_link_set_rx_frames(&local->link, txq->batch > 1 ? txq->batch : 0);
+	pthread_mutex_unlock(&local->lock);
+	if (ret != 0)
+		TAPBATCH_LOG(NOTICE, "port %u: the interface's batching (ethtool rx-frames) cannot "
+			     "be set: %s", dev->data->port_id, strerror(-ret));
+	return 0;
+}
+
+static int
+vhost_tx_start(struct rte_eth_dev *dev, uint16_t id)
+{
+	struct tapbatch_local *local = tapbatch_local(dev);
+	struct tapbatch_txq *txq = dev->data->tx_queues[id];
+	struct tapbatch_tx_io *io = local->tx[id];
+	struct tapbatch_vhost_tx *tx;
+	int ret;
+
+	if (io->vhost != NULL)
+		return 0;
+	ret = hold_instance(dev, id);
+	if (ret != 0)
+		return ret;
+	tx = create_tx(txq, SOCKET_ID_ANY);
+	ret = tx == NULL ? -ENOMEM : choose_batching(dev, txq, io->fd);
+	if (ret == 0)
+		ret = start_ring(dev, id, TAPBATCH_VHOST_TX, &tx->vr, tx->kick, -1, io->fd);
+	if (ret != 0) {
+		TAPBATCH_LOG(ERR, "port %u Tx queue %u: vhost-net cannot start: %s",
+			     dev->data->port_id, id, strerror(-ret));
+		free_tx(tx);
+		drop_instance(dev, id);
+		return ret;
+	}
+	tx->instance = &local->vhost[id];
+	tx->running = true;
+	io->vhost = tx;
+	return 0;
+}
+
+/* Gives the worker some time to take what is in the ring. */
+static void
+drain(struct tapbatch_txq *txq, struct tapbatch_vhost_tx *tx)
+{
+	unsigned int ms;
+
+	for (ms = 0; tx->running && tx->oldest != tx->vr.avail_idx && ms < DRAIN_MS; ms++) {
+		if (tapbatch_vhost_tx_reclaim(txq, tx) == 0)
+			rte_delay_us_sleep(1000);
+		else
+			ms = 0;
+	}
+}
+
+/* Frees and counts what the worker did not take. */
+static void
+count_unsent(struct tapbatch_txq *txq, struct tapbatch_vhost_tx *tx)
+{
+	while (tx->pkts_tail != tx->pkts_head) {
+		struct rte_mbuf *m = tx->pkts[tx->pkts_tail++ & tx->vr.mask];
+
+		txq->stats.packets--;
+		txq->stats.bytes -= m->pkt_len;
+		txq->stats.stop_drops++;
+		rte_pktmbuf_free(m);
+	}
+}
+
+static void
+vhost_tx_stop(struct rte_eth_dev *dev, uint16_t id)
+{
+	struct tapbatch_local *local = tapbatch_local(dev);
+	struct tapbatch_txq *txq = dev->data->tx_queues[id];
+	struct tapbatch_tx_io *io = local->tx[id];
+	struct tapbatch_vhost_tx *tx = io->vhost;
+
+	if (tx == NULL)
+		return;
+	if (!tapbatch_port(dev)->gone)
+		drain(txq, tx);
+	set_backend(&local->vhost[id], TAPBATCH_VHOST_TX, -1);
+	if (tx->running)
+		tapbatch_vhost_tx_reclaim(txq, tx);
+	io->vhost = NULL;
+	count_unsent(txq, tx);
+	free_tx(tx);
+	drop_instance(dev, id);
+}
+
+/* The Tx queue is to use another queue file of the interface. */
+static int
+vhost_tx_move(struct rte_eth_dev *dev, uint16_t id)
+{
+	struct tapbatch_local *local = tapbatch_local(dev);
+	struct tapbatch_tx_io *io = local->tx[id];
+
+	if (io->vhost == NULL)
+		return 0;
+	return set_backend(&local->vhost[id], TAPBATCH_VHOST_TX, io->fd);
+}
+
+void
+tapbatch_vhost_notify(int fd)
+{
+	const uint64_t one = 1;
+
+	/* EAGAIN: so many times that one more says nothing new. */
+	if (write(fd, &one, sizeof(one)) != (ssize_t)sizeof(one) && errno != EAGAIN)
+		TAPBATCH_LOG(ERR, "vhost: no notification through an eventfd: %s", strerror(errno));
+}
+
+void
+tapbatch_vhost_break(uint16_t port_id, const char *kind, uint16_t queue_id, const char *what)
+{
+	struct rte_eth_dev *dev = &rte_eth_devices[port_id];
+
+	TAPBATCH_LOG(ERR, "port %u %s queue %u: vhost-net: %s; the port is down until it is stopped "
+		     "and started again", port_id, kind, queue_id, what);
+	tapbatch_vhost_notify(tapbatch_local(dev)->vhost_err);
+}
+
+bool
+tapbatch_vhost_worker_died(const struct tapbatch_vhost *instance)
+{
+	return instance->worker != 0 && !tapbatch_worker_exists(instance->worker);
+}
+
+static int
+vhost_port_open(struct rte_eth_dev *dev)
+{
+	struct tapbatch_local *local = tapbatch_local(dev);
+	struct epoll_event event = { .events = EPOLLIN };
+
+	local->vhost_err = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (local->vhost_err < 0)
+		return -errno;
+	/* EAL's interrupt thread watches this descriptor. */
+	if (epoll_ctl(local->news_fd, EPOLL_CTL_ADD, local->vhost_err, &event) != 0) {
+		int err = errno;
+
+		close(local->vhost_err);
+		return -err;
+	}
+	return 0;
+}
+
+static void
+vhost_port_close(struct rte_eth_dev *dev)
+{
+	close(tapbatch_local(dev)->vhost_err);
+}
+
+/* The worker met an error, or a burst function found one. Returns whether the port has
+ * become unusable by it just now.
+ */
+static bool
+vhost_failed(struct rte_eth_dev *dev)
+{
+	struct tapbatch_local *local = tapbatch_local(dev);
+	uint64_t count;
+
+	if (read(local->vhost_err, &count, sizeof(count)) != (ssize_t)sizeof(count))
+		return false;
+	/* When the interface has vanished, the worker's calls fail. That has news of
+	 * its own.
+	 */
+	if (!dev->data->dev_started || (dev->dev_ops->is_removed)(dev) != 0)
+		return false;
+	if (atomic_exchange(&tapbatch_port(dev)->broken, true))
+		return false;
+	TAPBATCH_LOG(ERR, "port %u: vhost-net has failed, the link is down", dev->data->port_id);
+	return true;
+}
+
+static int
+vhost_rx_interrupt(struct tapbatch_rx_io *io, bool enable)
+{
+	struct tapbatch_vhost_rx *rx = io->vhost;
+	uint64_t count;
+
+	if (rx == NULL || rx->call < 0)
+		return -ENOTSUP;
+	if (read(rx->call, &count, sizeof(count)) < 0 && errno != EAGAIN)
+		return -errno;
+	if (tapbatch_vring_arm(&rx->vr, enable))
+		tapbatch_vhost_notify(rx->call);
+	return rx->call;
+}
+
+static int
+vhost_tx_done_cleanup(void *queue, uint32_t free_cnt)
+{
+	struct tapbatch_txq *txq = queue;
+	struct rte_eth_dev *dev = &rte_eth_devices[txq->port_id];
+	struct tapbatch_vhost_tx *tx = tapbatch_local(dev)->tx[txq->queue_id]->vhost;
+
+	RTE_SET_USED(free_cnt);
+	return tx == NULL || !tx->running ? 0 : tapbatch_vhost_tx_reclaim(txq, tx);
+}
+
+const struct tapbatch_engine tapbatch_engine_vhost = {
+	.name = "vhost",
+	/* To read what is left in the kernel's queue when the worker has stopped. */
+	.nb_slots = 1,
+	.probe = vhost_probe,
+	.rx = tapbatch_rw_rx,
+	.tx = tapbatch_rw_tx,
+	.rx_burst = tapbatch_vhost_rx_burst,
+	.tx_burst = tapbatch_vhost_tx_burst,
+	.port_open = vhost_port_open,
+	.port_close = vhost_port_close,
+	.failed = vhost_failed,
+	.rx_start = vhost_rx_start,
+	.rx_stop = vhost_rx_stop,
+	.tx_start = vhost_tx_start,
+	.tx_stop = vhost_tx_stop,
+	.tx_move = vhost_tx_move,
+	.rx_interrupt = vhost_rx_interrupt,
+	.tx_done_cleanup = vhost_tx_done_cleanup,
+};
