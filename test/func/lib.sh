@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# For tests of the driver against the real kernel: to be sourced first thing by a
+# test, which then has tap.sh, netns.sh, and what stands here.
+# shellcheck shell=bash
+
+FUNC_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
+. "$FUNC_DIR/../tap.sh"
+. "$FUNC_DIR/../netns.sh"
+
+TOOLS=$TAPBATCH_BUILD/test/tools
+# Programs of DPDK's, in as little of the machine as they need.
+EAL=(--no-huge --no-shconf --no-pci --no-telemetry -d "$TAPBATCH_PMD")
+
+# works NAME COMMAND...: like ok, for a function that leaves something behind in this
+# shell (ok runs it in another).
+works() {
+	local name=$1 status=0
+	shift
+	"$@" >"$TEST_TMP/works.log" 2>&1 || status=$?
+	if [ "$status" -eq 0 ]; then
+		pass "$name"
+	else
+		fail "$name" "failed with status $status: $*"
+		diag "$(tail -n 40 "$TEST_TMP/works.log")"
+		return 1
+	fi
+}
+
+declare -A JOB_PID=() JOB_FD=()
+
+# job_start NAME COMMAND...: in the background, with a pipe for its input; its output
+# is in $TEST_TMP/NAME.log. Killed at the end of the test.
+job_start() {
+	local name=$1 fd
+	shift
+	rm -f "$TEST_TMP/$name.in"
+	mkfifo "$TEST_TMP/$name.in"
+	exec {fd}<>"$TEST_TMP/$name.in"
+	"$@" <&"$fd" >"$TEST_TMP/$name.log" 2>&1 {fd}>&- &
+	JOB_PID[$name]=$!
+	JOB_FD[$name]=$fd
+	at_exit "job_kill $name"
+}
+
+job_log() { cat "$TEST_TMP/$1.log"; }
+job_alive() { [ -n "${JOB_PID[$1]:-}" ] && kill -0 "${JOB_PID[$1]}" 2>/dev/null; }
+job_tell() { printf '%s\n' "$2" >&"${JOB_FD[$1]}"; }
+
+# job_wait NAME [SECONDS]: returns the job's status; kills it when time is up.
+job_wait() {
+	local pid=${JOB_PID[$1]} status=0 fd=${JOB_FD[$1]}
+	wait_for "${2:-20}" eval "! kill -0 $pid || grep -q '^State:.Z' /proc/$pid/status" || {
+		kill -KILL "$pid"
+		diag "$1 had to be killed"
+	}
+	wait "$pid" || status=$?
+	exec {fd}>&-
+	unset "JOB_PID[$1]" "JOB_FD[$1]"
+	return "$status"
+}
+
+job_kill() {
+	[ -n "${JOB_PID[$1]:-}" ] || return 0
+	kill -KILL "${JOB_PID[$1]}"
+	job_wait "$1"
+}
+
+# testpmd_start NAME EAL-ARGUMENT... [-- TESTPMD-ARGUMENT...]: interactive, on one
+# core beside that of its command line. Returns once it takes commands.
+testpmd_start() {
+	local name=$1 eal=()
+	shift
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+		eal+=("$1")
+		shift
+	done
+	[ $# -eq 0 ] || shift
+	job_start "$name" stdbuf -oL "${TESTPMD:-dpdk-testpmd}" -l 0,1 -m "${TESTPMD_MB:-256}" "${EAL[@]}" \
+		"${eal[@]}" -- -i --total-num-mbufs=16384 "$@"
+	wait_for 30 prompts_since "$name" 0 && job_alive "$name" &&
+		! grep -q 'Start ports failed' "$TEST_TMP/$name.log" || {
+		diag "testpmd does not start:"
+		diag "$(tail -n 20 "$TEST_TMP/$name.log")"
+		return 1
+	}
+}
+
+prompts() { grep -o 'testpmd> ' "$TEST_TMP/$1.log" | wc -l; }
+prompts_since() { [ "$(prompts "$1")" -gt "$2" ] || ! job_alive "$1"; }
+
+# testpmd NAME COMMAND: prints what testpmd answers.
+testpmd() {
+	local before size
+	before=$(prompts "$1")
+	size=$(stat -c %s "$TEST_TMP/$1.log")
+	job_tell "$1" "$2"
+	wait_for 20 prompts_since "$1" "$before" || { diag "testpmd does not answer to: $2"; return 1; }
+	tail -c +$((size + 1)) "$TEST_TMP/$1.log"
+}
+
+# testpmd_xstat NAME PORT COUNTER
+testpmd_xstat() {
+	testpmd "$1" "show port xstats $2" | awk -v n="$3:" '$1 == n { print $2 }'
+}
+
+# testpmd_stop NAME: quits; its status is the function's.
+testpmd_stop() {
+	job_tell "$1" quit
+	job_wait "$1"
+}
+
+# forward_start EXTRA-DEVARGS [TESTPMD-ARGUMENT...]: testpmd named fwd forwards between
+# a port whose interface is "left" in namespace left (10.0.0.1, fd00::1), and one whose
+# is "right" in namespace right (10.0.0.2, fd00::2).
+forward_start() {
+	local args=$1
+	shift
+	testpmd_start fwd --vdev="net_tapbatch0,iface=left$args" \
+		--vdev="net_tapbatch1,iface=right$args" -- --auto-start "$@" || return 1
+	side_up left 1
+	side_up right 2
+}
+
+# side_up NAME NUMBER: moves the interface into the namespace of its name.
+side_up() {
+	ip link set dev "$1" netns "$1"
+	ip -n "$1" addr add "10.0.0.$2/24" dev "$1"
+	ip -n "$1" addr add "fd00::$2/64" dev "$1" nodad
+	ip -n "$1" link set dev "$1" up
+}
+
+# pings FROM ADDRESS [PING-ARGUMENT...]: none of 50 is lost.
+pings() {
+	local output
+	output=$(in_ns "$1" ping -q -c 50 -i 0.002 -W 2 "${@:3}" "$2") || true
+	echo "$output"
+	grep -q ' 0% packet loss' <<<"$output"
+}
+
+# iperf_server NAMESPACE: for the rest of the test.
+iperf_server() {
+	job_start "iperf-$1" ip netns exec "$1" iperf3 -s --forceflush
+	wait_for 10 grep -q listening "$TEST_TMP/iperf-$1.log" || diag "iperf3 does not listen"
+}
+
+# iperf FROM ADDRESS IPERF-ARGUMENT...: JSON in $TEST_TMP/iperf.json
+iperf() {
+	in_ns "$1" timeout 30 iperf3 -J -c "$2" "${@:3}" >"$TEST_TMP/iperf.json" ||
+		{ grep '"error"' "$TEST_TMP/iperf.json"; return 1; }
+}
+
+# iperf_value PATH: of the last run, like end.sum.lost_packets
+iperf_value() {
+	/usr/bin/python3 -c '
+import json, sys
+v = json.load(open(sys.argv[1]))
+for key in sys.argv[2].split("."):
+    v = v[key]
+print(v)' "$TEST_TMP/iperf.json" "$1"
+}
+
+# moves_tcp FROM ADDRESS MEGABYTES [IPERF-ARGUMENT...]: all is sent, and most of it
+# arrived when iperf3 stops to count.
+moves_tcp() {
+	iperf "$1" "$2" -n "$3M" "${@:4}" || return 1
+	local sent got
+	sent=$(iperf_value end.sum_sent.bytes)
+	got=$(iperf_value end.sum_received.bytes)
+	echo "sent $sent bytes of $3 MB, received $got"
+	[ "$sent" -ge $(($3 * 1000 * 1000)) ] && [ "$got" -ge $((sent / 2)) ]
+}
+
+# moves_udp FROM ADDRESS IPERF-ARGUMENT...: nothing is lost at a rate there is room for.
+moves_udp() {
+	iperf "$1" "$2" -u -b 20M -w 400K -n 1M "${@:3}" || return 1
+	local lost all
+	lost=$(iperf_value end.sum.lost_packets)
+	all=$(iperf_value end.sum.packets)
+	echo "lost $lost of $all"
+	[ "$all" -gt 0 ] && [ "$lost" -eq 0 ]
+}
