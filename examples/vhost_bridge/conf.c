@@ -213,26 +213,32 @@ new_pair(struct vb_conf *conf)
 }
 
 static int
-parse_pair(struct vb_conf *conf, char *text)
+parse_pair(struct vb_conf *conf, const char *text)
 {
 	struct vb_pair_conf *pair = new_pair(conf);
+	/* Cut up in a copy: the command line is what ps shows. */
+	char *copy = strdup(text);
+	char *rest = copy;
 	char *item;
-	char *rest = text;
+	int ret = -1;
 
-	if (pair == NULL)
-		return -1;
+	if (pair == NULL || copy == NULL)
+		goto out;
 	while ((item = strsep(&rest, ",")) != NULL) {
 		char *value = strchr(item, '=');
 
 		if (value == NULL) {
 			VB_LOG(ERR, "--pair: '%s' is no KEY=VALUE", item);
-			return -1;
+			goto out;
 		}
 		*value++ = '\0';
 		if (set_key(pair, item, value) < 0)
-			return -1;
+			goto out;
 	}
-	return 0;
+	ret = 0;
+out:
+	free(copy);
+	return ret;
 }
 
 int

@@ -19,6 +19,7 @@
 
 #include "pairs.h"
 #include "privilege.h"
+#include "sigbus.h"
 #include "view.h"
 #include "worker.h"
 
@@ -180,7 +181,8 @@ main(int argc, char **argv)
 		VB_LOG(ERR, "EAL did not start (see above)");
 		return EXIT_FAILURE;
 	}
-	if (start_workers(&pairs) == 0) {
+	/* After EAL, which catches it for a while itself. */
+	if (vb_sigbus_catch() == 0 && start_workers(&pairs) == 0) {
 		vb_view_telemetry(&pairs);
 		if (vb_pairs_apply(&pairs, &conf) == 0) {
 			VB_LOG(NOTICE, "ready, %u pairs", conf.nb_pairs);

@@ -149,7 +149,7 @@ workers_cmd(const char *cmd __rte_unused, const char *params __rte_unused, struc
 		snprintf(name, sizeof(name), "lcore%u_sleeps", worker->lcore);
 		add_uint(d, name, worker->sleeps);
 		snprintf(name, sizeof(name), "lcore%u_slept_us", worker->lcore);
-		add_uint(d, name, worker->slept_tsc * 1e6 / rte_get_tsc_hz());
+		add_uint(d, name, vb_worker_slept(worker) * 1e6 / rte_get_tsc_hz());
 	}
 	return 0;
 }

@@ -121,7 +121,7 @@ vb_view_table(struct vb_pairs *pairs)
 	for (i = 0; i < pairs->nb_workers; i++) {
 		const struct vb_worker *worker = &pairs->workers[i];
 		static uint64_t slept[RTE_MAX_LCORE];
-		uint64_t tsc = worker->slept_tsc;
+		uint64_t tsc = vb_worker_slept(worker);
 		double share = (double)(tsc - slept[worker->lcore]) / (double)rte_get_tsc_hz() /
 			seconds;
 

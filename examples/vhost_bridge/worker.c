@@ -75,11 +75,20 @@ vb_worker_wait(struct vb_worker *worker)
 {
 	uint64_t before = __atomic_load_n(&worker->turns, __ATOMIC_ACQUIRE);
 
-	vb_worker_wake(worker);
 	/* The turn that runs now may have begun before, the next one did not. */
 	while (__atomic_load_n(&worker->running, __ATOMIC_ACQUIRE) &&
-	       __atomic_load_n(&worker->turns, __ATOMIC_ACQUIRE) - before < 2)
+	       __atomic_load_n(&worker->turns, __ATOMIC_ACQUIRE) - before < 2) {
+		vb_worker_wake(worker);
 		rte_delay_us_sleep(20);
+	}
+}
+
+uint64_t
+vb_worker_slept(const struct vb_worker *worker)
+{
+	uint64_t since = worker->asleep_since;
+
+	return worker->slept_tsc + (since == 0 ? 0 : rte_rdtsc() - since);
 }
 
 struct vb_jobs *
@@ -149,15 +158,15 @@ sleep_until_work(struct vb_worker *worker, const struct vb_jobs *jobs)
 {
 	struct rte_epoll_event events[EVENTS];
 	uint64_t count;
-	uint64_t tsc;
 
 	arm(jobs, true);
 	/* What came before the rings were told to notify did not notify. */
 	rte_mb();
 	if (forward_all(jobs) == 0) {
-		tsc = rte_rdtsc();
+		worker->asleep_since = rte_rdtsc();
 		rte_epoll_wait(worker->epfd, events, EVENTS, must_nap(jobs) ? NAP_MS : -1);
-		worker->slept_tsc += rte_rdtsc() - tsc;
+		worker->slept_tsc += rte_rdtsc() - worker->asleep_since;
+		worker->asleep_since = 0;
 		worker->sleeps++;
 		if (read(worker->wakefd, &count, sizeof(count)) < 0)
 			count = 0; /* it was not that */
@@ -187,8 +196,10 @@ vb_worker_main(void *arg)
 		now = rte_rdtsc();
 		if (idle_since == 0)
 			idle_since = now;
-		if (now - idle_since >= worker->idle_tsc)
-			sleep_until_work(worker, jobs);
+		if (now - idle_since < worker->idle_tsc)
+			continue;
+		sleep_until_work(worker, jobs);
+		idle_since = 0;
 	}
 	__atomic_store_n(&worker->running, false, __ATOMIC_RELEASE);
 	return 0;

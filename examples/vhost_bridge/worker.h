@@ -36,6 +36,7 @@ struct vb_worker {
 	uint64_t turns __rte_cache_aligned; /* no pointer is kept from turn to turn */
 	uint64_t sleeps;
 	uint64_t slept_tsc;
+	uint64_t asleep_since; /* tsc; 0: awake */
 };
 
 /* @return 0, or negative errno: no worker was made */
@@ -53,6 +54,9 @@ void vb_worker_wake(struct vb_worker *worker);
  * could not find now. Not to be called with a lock held that forwarding takes.
  */
 void vb_worker_wait(struct vb_worker *worker);
+
+/* Time it has slept so far, in tsc. */
+uint64_t vb_worker_slept(const struct vb_worker *worker);
 
 /*
  * Gives the worker another list of jobs, and returns the old one, unused, to be

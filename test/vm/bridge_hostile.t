@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Guests that break the rules, each on a socket of its own or on one with others
+# (a switch): the bridge lives, the good guest's pings are all answered, and the
+# hostile one's socket serves a polite guest after.
+. "$(dirname "$0")/../tap.sh"
+. "$TEST_DIR/netns.sh"
+. "$TEST_DIR/vm/bridge.sh"
+
+hugepages 160
+S=$TEST_TMP
+bridge_start --pair "tap=good,socket=$S/good.sock" --pair "tap=bad,socket=$S/bad.sock" \
+	--pair "name=lan1,tap=lan,socket=$S/lan1.sock,switch=on" \
+	--pair "name=lan2,tap=lan,socket=$S/lan2.sock,switch=on"
+ip addr add 192.0.2.1/24 dev good
+for dev in good bad lan; do ip link set dev "$dev" up; done
+ip addr add 198.51.100.9/24 dev bad
+ip addr add 203.0.113.9/24 dev lan
+
+netns_add inside
+guest_start inner "$S/good.sock" "" --lro
+ip link set dev inner netns inside
+ip -n inside addr add 192.0.2.2/24 dev inner
+ip -n inside link set dev inner up
+ok "a good guest is there" wait_for 10 ping -q -c 1 192.0.2.2
+fds() { ls "/proc/$BRIDGE_PID/fd" | wc -l; }
+"$VM_TESTS/hostile.py" "$S/bad.sock" silent
+sleep 0.3
+fds_before=$(fds)
+
+for scenario in $("$VM_TESTS/hostile.py" - list); do
+	ping -q -i 0.02 192.0.2.2 >"$S/ping" &
+	ping=$!
+	"$VM_TESTS/hostile.py" "$S/bad.sock" "$scenario" || true
+	"$VM_TESTS/hostile.py" "$S/lan1.sock" "$scenario" || true
+	kill -INT "$ping" && wait "$ping" || true
+	before=$(bridge_stat bad to_tap_frames || echo dead)
+	if ! kill -0 "$BRIDGE_PID" 2>/dev/null; then
+		fail "$scenario: the bridge lives" "$(tail -n 5 "$S/bridge.log")"
+		break
+	fi
+	loss=$(sed -n 's/.* \([0-9.]*\)% packet loss.*/\1/p' "$S/ping")
+	if [ "$loss" != 0 ]; then
+		fail "${scenario//_/ }: the good guest notices nothing" "expected: 0% loss"$'\n'"got: $(grep loss "$S/ping")"
+		continue
+	fi
+	"$VM_TESTS/hostile.py" "$S/bad.sock" polite || true
+	after=$(bridge_stat bad to_tap_frames)
+	if [ $((after - before)) -ge 10 ]; then
+		pass "${scenario//_/ }: its own problem alone"
+	else
+		fail "${scenario//_/ }: its own problem alone" \
+			"expected: 10 frames of the polite guest after it"$'\n'"got: $((after - before))"
+	fi
+done
+ok "no descriptor was left" wait_for 5 eval '[ "$(fds)" -le "$fds_before" ]'
+is "no mbuf of the hostile guest's is in use" "$(bridge_stat bad guest_mbufs_in_use)" 0
+is "nor of the switch's" "$(bridge_stat lan1 guest_mbufs_in_use)" 0
+ok "the good guest is still there" ping -q -c 3 -i 0.1 192.0.2.2
+guest_stop inner
+ok "the bridge ends" bridge_stop
+done_testing
