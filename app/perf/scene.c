@@ -43,6 +43,10 @@ new_namespace(void)
 	/* Neighbour discovery would be counted as strangers. No IPv6 at all is fine too. */
 	write_text("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
 	write_text("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+	/* Packets that cross a bridge need not see the firewall. */
+	write_text("/proc/sys/net/bridge/bridge-nf-call-iptables", "0");
+	write_text("/proc/sys/net/bridge/bridge-nf-call-ip6tables", "0");
+	write_text("/proc/sys/net/bridge/bridge-nf-call-arptables", "0");
 	return true;
 }
 
