@@ -85,20 +85,27 @@ echo_dpdk(struct worker *w)
 {
 	struct rte_mbuf *burst[JOB_MAX_BURST];
 	struct port p = {0};
+	uint16_t n;
 
-	if (!port_eal(w) || !port_start(w, &p) || !worker_ready(w))
+	if (!port_eal(w) || !port_start(w, &p))
+		return false;
+	if (w->job.interrupts && !port_interrupts(w, &p))
+		return false;
+	if (!worker_ready(w))
 		return false;
 	worker_begin(w);
-	while (!worker_over(w)) {
-		uint16_t n = rte_eth_rx_burst(p.id, 0, burst, w->job.burst);
-
+	do {
+		if (w->job.interrupts)
+			n = port_wait_burst(w, &p, burst, w->job.burst);
+		else
+			n = rte_eth_rx_burst(p.id, 0, burst, w->job.burst);
 		if (n > 0) {
 			answer(w, &p, burst, n);
 			w->count.calls++;
 		} else {
 			w->count.idle++;
 		}
-	}
+	} while (!worker_drained(w, n == 0));
 	port_stop(w, &p);
 	return true;
 }
@@ -108,13 +115,13 @@ echo_rw(struct worker *w)
 {
 	static uint8_t frame[RAW_SUPERFRAME_ROOM];
 	int fd = raw_open(w, w->job.iface, false, false);
+	ssize_t len;
 
 	if (fd < 0 || !worker_ready(w))
 		return false;
 	worker_begin(w);
-	while (!worker_over(w)) {
-		ssize_t len = read(fd, frame, sizeof(frame));
-
+	do {
+		len = read(fd, frame, sizeof(frame));
 		if (len < 0) {
 			if (errno != EAGAIN)
 				return worker_fail(w, "read from %s: %s", w->job.iface,
@@ -129,6 +136,6 @@ echo_rw(struct worker *w)
 			w->count.packets++;
 			w->count.bytes += (uint64_t)len;
 		}
-	}
+	} while (!worker_drained(w, len < 0));
 	return true;
 }

@@ -40,6 +40,7 @@ struct experiment {
 	const char *origin;         /* where the idea is from, with the figures it had there */
 	const char *parameter;      /* what varies beside the driver; NULL: nothing */
 	const char *reference;      /* driver that ratios are taken against */
+	const char *reference_parameter; /* or else: the same driver with this number first */
 	enum metric main;           /* what ratios are taken of */
 	bool less_is_better;
 	enum metric column[EXPERIMENT_COLUMNS];
@@ -67,6 +68,9 @@ struct summary case_ratio(const struct experiment *e, const struct case_list *li
 
 /* Worst status of all samples, with its reason. */
 enum run_status case_status(const struct perf_case *c, const char **why);
+
+/* Runs in which another process took a share of a worker's core, each time they were tried. */
+size_t case_disturbed(const struct perf_case *c);
 
 /* For the builders: all drivers of the experiment with a parameter. */
 void add_cases(struct case_list *list, const char *parameter, const struct run *run);

@@ -24,6 +24,11 @@ static const char *const merge_drivers[] = {
 	"tapbatch-uring", "tapbatch-rw", "tapbatch-plain", "net_tap", "net_af_xdp",
 	"raw-superframe", NULL,
 };
+static const char *const interrupt_drivers[] = {
+	"tapbatch-uring", "tapbatch-rw", "net_tap", NULL,
+};
+static const char *const congestion_drivers[] = { "tapbatch-uring", "net_tap", "raw-rw", NULL };
+static const char *const flow_drivers[] = { "tapbatch-uring", "net_tap", NULL };
 static const char *const overhead_drivers[] = { "tapbatch-uring", "tapbatch-plain", NULL };
 static const char *const echo_drivers[] = {
 	"tapbatch-uring", "tapbatch-rw", "net_tap", "net_af_packet", "net_af_xdp", "raw-rw", NULL,
@@ -132,15 +137,163 @@ build_stream(struct case_list *list)
 	struct run run = small_packets();
 
 	run.kind = RUN_STREAM;
-	for (size_t i = 0; list->drivers[i] != NULL; i++) {
-		const struct driver *d = driver_find(list->drivers[i]);
+	add_cases(list, "TCP", &run);
+	run.offloads = true;
+	for (size_t i = 0; list->drivers[i] != NULL; i++)
+		if (driver_find(list->drivers[i])->kind == DRIVER_TAPBATCH)
+			add_case(list, list->drivers[i], NULL, "TCP, LRO, TSO", &run);
+	run.offloads = false;
+	run.udp_stream = true;
+	add_cases(list, "UDP, 1448 B", &run);
+}
 
-		run.offloads = d->kind == DRIVER_TAPBATCH;
-		add_case(list, d->name, NULL, run.offloads ? "TCP, LRO, TSO" : "TCP", &run);
-		if (run.offloads) {
-			run.offloads = false;
-			add_case(list, d->name, NULL, "TCP", &run);
+/* How a receiver learns that there is something. */
+static void
+add_reading(struct case_list *list, struct run run, const char *sender, const char *suffix)
+{
+	static const char *const ways[] = { "polling", "polling, armed", "interrupts" };
+
+	for (int way = 0; way < 3; way++) {
+		char parameter[32];
+
+		run.rx_armed = way == 1;
+		run.rx_interrupts = way == 2;
+		snprintf(parameter, sizeof(parameter), "%s%s", ways[way], suffix);
+		for (size_t i = 0; list->drivers[i] != NULL; i++)
+			add_case(list, list->drivers[i], sender, parameter, &run);
+	}
+}
+
+static void
+build_reader(struct case_list *list)
+{
+	add_reading(list, small_packets(), "raw-uring", "");
+}
+
+static void
+build_no_wakeups(struct case_list *list)
+{
+	struct run run = small_packets();
+
+	run.kernel_cuts = true;
+	run.segments = 64;
+	run.traffic.flows = 1;
+	add_reading(list, run, "raw-superframe", "");
+	run = small_packets();
+	run.kind = RUN_ECHO;
+	run.losses = LOSSES_NONE;
+	run.interval_ns = 500000;
+	add_cases(list, "light, polling", &run);
+	run.rx_interrupts = true;
+	add_cases(list, "light, interrupts", &run);
+}
+
+static void
+build_batching(struct case_list *list)
+{
+	static const unsigned int steps[] = { 0, 4, 8, 16, 32, 48, 64 };
+
+	for (int flows = 0; flows < 2; flows++)
+		for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+			struct run run = small_packets();
+			char parameter[32];
+
+			run.tx_burst = 128;
+			run.rx_burst = 128;
+			run.traffic.flows = flows == 0 ? ALL_FLOWS : 1;
+			snprintf(run.tx_devargs, sizeof(run.tx_devargs), ",tx_batched=%u", steps[i]);
+			snprintf(parameter, sizeof(parameter), "%u %s", steps[i],
+				 flows == 0 ? "all flows differ" : "one flow");
+			add_cases(list, parameter, &run);
 		}
+}
+
+static void
+build_congestion(struct case_list *list)
+{
+	static const uint32_t lengths[] = { 100, 1000, 4000 };
+
+	for (int tcp = 0; tcp < 2; tcp++)
+		for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+			struct run run = small_packets();
+			char parameter[32];
+
+			run.traffic.size[0] = 1442; /* 1400 bytes of UDP payload */
+			run.traffic.flows = 16;
+			run.traffic.tcp = tcp;
+			run.hold_ns = 300000;
+			run.txqlen = lengths[i];
+			snprintf(parameter, sizeof(parameter), "%u %s", lengths[i],
+				 tcp ? "TCP" : "UDP");
+			add_cases(list, parameter, &run);
+		}
+}
+
+static void
+build_dequeue(struct case_list *list)
+{
+	static const uint16_t bursts[] = { 1, 4, 16, 32, 64, 128, 256 };
+	static const char *const buffers[] = { "small", "scattered", "LRO" };
+
+	for (int kind = 0; kind < 3; kind++)
+		for (size_t i = 0; i < sizeof(bursts) / sizeof(bursts[0]); i++) {
+			struct run run = small_packets();
+			char parameter[32];
+
+			run.rx_burst = bursts[i];
+			run.traffic.flows = 1;
+			run.segments = 40;
+			run.kernel_cuts = kind < 2;
+			run.traffic.size[0] = kind == 0 ? 64 : 1442;
+			run.scatter = kind > 0;
+			run.data_room = kind == 1 ? 512 : 0;
+			run.lro = kind == 2;
+			snprintf(parameter, sizeof(parameter), "%u %s", bursts[i], buffers[kind]);
+			for (size_t k = 0; list->drivers[k] != NULL; k++)
+				add_case(list, list->drivers[k], "raw-superframe", parameter, &run);
+		}
+}
+
+static void
+build_flows(struct case_list *list)
+{
+	static const struct {
+		const char *name;
+		struct traffic traffic;
+	} mixes[] = {
+		{ "UDP 64 B", { .size = {64}, .share = {1}, .nb_sizes = 1 } },
+		{ "TCP 64 B", { .size = {64}, .share = {1}, .nb_sizes = 1, .tcp = true } },
+		{ "UDP 512 B", { .size = {512}, .share = {1}, .nb_sizes = 1 } },
+		{ "UDP 1514 B", { .size = {1514}, .share = {1}, .nb_sizes = 1 } },
+		{ "TCP 1514 B", { .size = {1514}, .share = {1}, .nb_sizes = 1, .tcp = true } },
+		{ "UDP IMIX", { .size = {64, 570, 1514}, .share = {7, 4, 1}, .nb_sizes = 3 } },
+	};
+	static const uint32_t flows[] = { 1, 8, 64, 1024 };
+
+	for (size_t m = 0; m < sizeof(mixes) / sizeof(mixes[0]); m++)
+		for (size_t i = 0; i < sizeof(flows) / sizeof(flows[0]); i++) {
+			struct run run = small_packets();
+			char parameter[32];
+
+			run.tx_burst = 64;
+			run.rx_burst = 64;
+			run.traffic = mixes[m].traffic;
+			run.traffic.flows = flows[i];
+			snprintf(parameter, sizeof(parameter), "%u %s", flows[i], mixes[m].name);
+			add_cases(list, parameter, &run);
+		}
+}
+
+static void
+build_scale(struct case_list *list)
+{
+	for (uint16_t queues = 1; queues <= 4; queues = (uint16_t)(queues * 2)) {
+		struct run run = small_packets();
+		char parameter[32];
+
+		run.queues = queues;
+		snprintf(parameter, sizeof(parameter), "%u queues", queues);
+		add_cases(list, parameter, &run);
 	}
 }
 
@@ -241,6 +394,85 @@ static const struct experiment experiments[] = {
 		COLUMNS(M_RTT_MIN, M_RTT_50, M_RTT_90, M_RTT_99, M_RATE, END),
 		.reps = 5, .measure_ms = 1000,
 		.drivers = echo_drivers, .build = build_latency,
+	},
+	{
+		.name = "reader",
+		.title = "64-byte UDP, ways to wait: generator -> tap -> bridge -> port",
+		.origin = "From \"tun: check the queue before sleeping\": 731 -> 783 kpps, across "
+			  "sockets 558 -> 690 kpps.",
+		.parameter = "receiver",
+		.reference = "net_tap",
+		.main = M_RX_MPPS,
+		COLUMNS(M_RX_MPPS, M_TX_NS, M_RX_NS, M_CPU_PCT, M_SLEEPS, END),
+		.reps = 3, .measure_ms = 700,
+		.drivers = interrupt_drivers, .build = build_reader,
+	},
+	{
+		.name = "no-wakeups",
+		.title = "a receive flood, and a light load: what being woken costs",
+		.origin = "From \"vhost_net: stop polling the socket while receiving\": 1.37 -> "
+			  "1.50 Mpps.",
+		.parameter = "load, receiver",
+		.reference = "net_tap",
+		.main = M_RX_MPPS,
+		COLUMNS(M_RX_MPPS, M_SWITCHES, M_CPU_PCT, M_RTT_50, M_RTT_99, END),
+		.reps = 3, .measure_ms = 700,
+		.drivers = interrupt_drivers, .build = build_no_wakeups,
+	},
+	{
+		.name = "batching",
+		.title = "packets that go in together: tx_batched from 0 to 64 at burst 128",
+		.origin = "From \"tun: rx batching with MSG_MORE\": 0.90 -> 1.09 Mpps at 48.",
+		.parameter = "tx_batched",
+		.reference_parameter = "0",
+		.main = M_RX_MPPS,
+		COLUMNS(M_RX_MPPS, M_TX_NS, M_RX_NS, M_LOST_PCT, END),
+		.reps = 3, .measure_ms = 500,
+		.drivers = our_drivers, .build = build_batching,
+	},
+	{
+		.name = "congestion",
+		.title = "1400-byte messages to a reader that is held back, by ring length",
+		.origin = "From \"tun: full ring, stop the queue or drop\": sent 2341 -> 9121 Mb/s, "
+			  "received 1207 -> 1730.",
+		.parameter = "txqlen",
+		.reference = "net_tap",
+		.main = M_RX_GBPS,
+		COLUMNS(M_TX_GBPS, M_RX_GBPS, M_SENT, M_RECEIVED, M_DROPPED, M_UNCOUNTED, END),
+		.reps = 3, .measure_ms = 500,
+		.drivers = congestion_drivers, .build = build_congestion,
+	},
+	{
+		.name = "dequeue",
+		.title = "a receive flood: burst size and kind of buffers",
+		.origin = "From \"vhost_net: batch dequeue from the ring\": 1.88 -> 2.25 Mpps small, "
+			  "1.83 -> 2.10 mergeable.",
+		.parameter = "burst",
+		.reference_parameter = "1",
+		.main = M_RX_MPPS,
+		COLUMNS(M_RX_MPPS, M_RX_GBPS, M_RX_NS, M_RX_BURST, M_LOST_PCT, END),
+		.reps = 3, .measure_ms = 400,
+		.drivers = our_drivers, .build = build_dequeue,
+	},
+	{
+		.name = "flows",
+		.title = "flows in a burst of 64, by protocol and size",
+		.parameter = "flows",
+		.reference = "net_tap",
+		.main = M_RX_MPPS,
+		COLUMNS(M_RX_MPPS, M_RX_GBPS, M_TX_NS, M_RX_NS, M_LOST_PCT, END),
+		.reps = 3, .measure_ms = 400,
+		.drivers = flow_drivers, .build = build_flows,
+	},
+	{
+		.name = "scale",
+		.title = "queues of a port, all served by one core each side",
+		.parameter = "queues",
+		.reference = "net_tap",
+		.main = M_RX_MPPS,
+		COLUMNS(M_RX_MPPS, M_TX_NS, M_RX_NS, M_LOST_PCT, END),
+		.reps = 3, .measure_ms = 500,
+		.drivers = flow_drivers, .build = build_scale,
 	},
 	{
 		.name = "start-up",

@@ -66,10 +66,9 @@ struct job {
 	bool lro;
 	bool scatter;
 	bool interrupts;       /* wait for the interrupt when a poll finds nothing */
+	bool armed;            /* keep the interrupt armed, but poll all the same */
 	bool icmp;             /* a client pings rather than sending UDP */
 	bool offloads;         /* tap of a raw back-end takes superframes */
-	bool lossless;         /* a sender keeps back what the port does not take */
-	bool verbose;
 };
 
 /* Times are CLOCK_MONOTONIC, in nanoseconds. Rates are taken between from and to. */

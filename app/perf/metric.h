@@ -32,6 +32,7 @@ enum metric {
 	M_SLEEPS,      /* waits for an interrupt per second */
 	M_SWITCHES,    /* voluntary context switches of the receiver per second */
 	M_CPU_PCT,     /* receiver's CPU time in the window */
+	M_CORE_PCT,    /* of its core, that the worse off of two polling workers had */
 	M_RTT_50,      /* round trips, microseconds */
 	M_RTT_90,
 	M_RTT_99,

@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include <rte_eal.h>
+#include <rte_epoll.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
+#include <rte_interrupts.h>
 #include <rte_mbuf.h>
 
 #include "packet.h"
@@ -158,6 +160,42 @@ port_start(struct worker *w, struct port *p)
 		return worker_fail(w, "%s cannot be promiscuous: %s", w->job.vdev,
 				   rte_strerror(-ret));
 	return true;
+}
+
+bool
+port_interrupts(struct worker *w, struct port *p)
+{
+	int ret = rte_eth_dev_rx_intr_ctl_q(p->id, 0, RTE_EPOLL_PER_THREAD,
+					    RTE_INTR_EVENT_ADD, NULL);
+
+	if (ret == 0)
+		ret = rte_eth_dev_rx_intr_enable(p->id, 0);
+	if (ret == 0 && !w->job.armed)
+		ret = rte_eth_dev_rx_intr_disable(p->id, 0);
+	if (ret == 0)
+		return true;
+	w->out.unsupported = true;
+	return worker_fail(w, "%s has no Rx interrupts: %s", w->job.vdev, rte_strerror(-ret));
+}
+
+uint16_t
+port_wait_burst(struct worker *w, struct port *p, struct rte_mbuf **burst, uint16_t n)
+{
+	struct rte_epoll_event event;
+	uint16_t got = rte_eth_rx_burst(p->id, 0, burst, n);
+
+	if (got > 0)
+		return got;
+	w->count.idle++;
+	rte_eth_dev_rx_intr_enable(p->id, 0);
+	got = rte_eth_rx_burst(p->id, 0, burst, n);
+	if (got == 0) {
+		w->count.sleeps++;
+		/* Not longer, so that the end of the time is seen. */
+		rte_epoll_wait(RTE_EPOLL_PER_THREAD, &event, 1, 10);
+	}
+	rte_eth_dev_rx_intr_disable(p->id, 0);
+	return got;
 }
 
 static uint64_t

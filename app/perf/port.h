@@ -7,6 +7,7 @@
 #ifndef PERF_PORT_H
 #define PERF_PORT_H
 
+#include <rte_mbuf.h>
 #include <rte_mempool.h>
 
 #include "worker.h"
@@ -25,6 +26,15 @@ bool port_pools(struct worker *w, struct port *p);
 
 /* Configures and starts the port that EAL made. */
 bool port_start(struct worker *w, struct port *p);
+
+/* Enables Rx interrupts of queue 0 for this thread; not all drivers have them. */
+bool port_interrupts(struct worker *w, struct port *p);
+
+/*
+ * rte_eth_rx_burst() that sleeps when there is nothing, in the way of l3fwd-power:
+ * arm, look once more, sleep, disarm. May return 0.
+ */
+uint16_t port_wait_burst(struct worker *w, struct port *p, struct rte_mbuf **burst, uint16_t n);
 
 /* Reads the port's counters into the outcome, stops and closes it. */
 void port_stop(struct worker *w, struct port *p);

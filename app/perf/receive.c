@@ -7,11 +7,7 @@
  * interrupts, and checks the tag of every packet, also inside superframes.
  */
 
-#include <string.h>
-
-#include <rte_epoll.h>
 #include <rte_ethdev.h>
-#include <rte_interrupts.h>
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
 
@@ -99,75 +95,42 @@ poll_loop(struct worker *w, const struct port *p)
 	} while (!worker_drained(w, n == 0));
 }
 
-/* Before the parent is told that all is ready: not all drivers can do this. */
-static bool
-interrupt_setup(struct worker *w, const struct port *p)
-{
-	int ret = rte_eth_dev_rx_intr_ctl_q(p->id, 0, RTE_EPOLL_PER_THREAD,
-					    RTE_INTR_EVENT_ADD, NULL);
-
-	if (ret == 0)
-		return true;
-	w->out.unsupported = true;
-	return worker_fail(w, "%s has no Rx interrupts: %s", w->job.vdev, strerror(-ret));
-}
-
-/* The pattern of l3fwd-power: arm, look once more, sleep, disarm. */
-static bool
-interrupt_loop(struct worker *w, const struct port *p)
+static void
+interrupt_loop(struct worker *w, struct port *p)
 {
 	struct rte_mbuf *burst[JOB_MAX_BURST];
 	uint16_t n;
 
 	do {
-		n = rte_eth_rx_burst(p->id, 0, burst, w->job.burst);
-		if (n > 0) {
-			check_burst(w, burst, n);
-			rte_pktmbuf_free_bulk(burst, n);
-			w->count.calls++;
-			continue;
-		}
-		w->count.idle++;
-		if (rte_eth_dev_rx_intr_enable(p->id, 0) < 0)
-			return worker_fail(w, "%s: interrupt cannot be armed", w->job.vdev);
-		n = rte_eth_rx_burst(p->id, 0, burst, w->job.burst);
-		if (n == 0) {
-			struct rte_epoll_event event;
-
-			w->count.sleeps++;
-			rte_epoll_wait(RTE_EPOLL_PER_THREAD, &event, 1, 10);
-		}
-		rte_eth_dev_rx_intr_disable(p->id, 0);
+		n = port_wait_burst(w, p, burst, w->job.burst);
 		if (n > 0) {
 			check_burst(w, burst, n);
 			rte_pktmbuf_free_bulk(burst, n);
 			w->count.calls++;
 		}
 	} while (!worker_drained(w, n == 0));
-	return true;
 }
 
 bool
 receive_dpdk(struct worker *w)
 {
 	struct port p = {0};
-	bool ok = true;
 
 	checker_init(&check, &w->job.traffic);
 	if (!port_eal(w) || !port_start(w, &p))
 		return false;
-	if (w->job.interrupts && !interrupt_setup(w, &p))
+	if ((w->job.interrupts || w->job.armed) && !port_interrupts(w, &p))
 		return false;
 	if (!worker_ready(w))
 		return false;
 	worker_begin(w);
 	if (w->job.interrupts)
-		ok = interrupt_loop(w, &p);
+		interrupt_loop(w, &p);
 	else
 		poll_loop(w, &p);
 	w->out.late = check.late;
 	w->out.misfit = check.misfit;
 	w->out.foreign = check.foreign;
 	port_stop(w, &p);
-	return ok;
+	return true;
 }

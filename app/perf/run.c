@@ -181,9 +181,18 @@ rate_values(const struct outcome *o, double *mpps, double *gbps, double *burst)
 	*burst = per(0, packets, o->to.count.calls - o->from.count.calls);
 }
 
+/* Somebody else on a worker's core spoils the figures; a worker that polls shows it. */
+static double
+core_share(const struct outcome *o)
+{
+	return (double)(grown(o->from.user_ns, o->to.user_ns) +
+			grown(o->from.system_ns, o->to.system_ns)) /
+	       (double)(o->to.ns - o->from.ns) * 100;
+}
+
 static void
-window_values(struct sample *s, const struct outcome *tx, const struct outcome *rx,
-	      uint64_t kernel_ns)
+window_values(struct sample *s, const struct run *run, const struct outcome *tx,
+	      const struct outcome *rx, uint64_t kernel_ns)
 {
 	double *v = s->value;
 	double ns = (double)(rx->to.ns - rx->from.ns);
@@ -197,6 +206,9 @@ window_values(struct sample *s, const struct outcome *tx, const struct outcome *
 			    grown(rx->from.other_ns, rx->to.other_ns), received);
 	v[M_SLEEPS] = (double)(rx->to.count.sleeps - rx->from.count.sleeps) / ns * 1e9;
 	v[M_SWITCHES] = (double)(rx->to.switches - rx->from.switches) / ns * 1e9;
+	v[M_CORE_PCT] = core_share(tx);
+	if (!run->rx_interrupts && core_share(rx) < v[M_CORE_PCT])
+		v[M_CORE_PCT] = core_share(rx);
 	v[M_CPU_PCT] = (double)(grown(rx->from.user_ns, rx->to.user_ns) +
 				grown(rx->from.system_ns, rx->to.system_ns) +
 				grown(rx->from.other_ns, rx->to.other_ns)) / ns * 100;
@@ -259,6 +271,7 @@ start_pair(struct process *workers, const struct run *run, const struct run_time
 	job.data_room = run->data_room;
 	job.hold_ns = run->hold_ns;
 	job.interrupts = run->rx_interrupts;
+	job.armed = run->rx_armed;
 	job.lro = run->lro;
 	job.scatter = run->scatter;
 	job.offloads = !run->kernel_cuts;
@@ -312,7 +325,7 @@ run_bridge(const struct run *run, const struct run_times *times, struct scene *s
 	    go_through(workers, outcomes, 2, times, s, &kernel_ns) &&
 	    scene_counters(names[0], &at_receiver) && scene_counters(names[1], &at_sender) &&
 	    collect(workers, outcomes, 2, s)) {
-		window_values(s, &outcomes[1], &outcomes[0], kernel_ns);
+		window_values(s, run, &outcomes[1], &outcomes[0], kernel_ns);
 		balance(s, run, &outcomes[1], &outcomes[0], &at_sender, &at_receiver);
 	} else {
 		run_fail(s, RUN_FAILED, "counters of %s and %s cannot be read", names[0], names[1]);
@@ -361,13 +374,19 @@ address_port(struct scene *scene, const struct run *run, char *name, size_t size
 }
 
 static void
-echo_values(struct sample *s, const struct outcome *echo, const struct outcome *client)
+echo_values(struct sample *s, const struct run *run, const struct outcome *echo,
+	    const struct outcome *client)
 {
 	double *v = s->value;
 
 	rate_values(client, &v[M_RATE], NULL, &v[M_TX_BURST]);
 	v[M_TX_BURST] = NAN;
 	v[M_RATE] *= 1e6;
+	v[M_CPU_PCT] = core_share(echo);
+	if (!run->rx_interrupts)
+		v[M_CORE_PCT] = v[M_CPU_PCT];
+	v[M_SWITCHES] = (double)(echo->to.switches - echo->from.switches) /
+			(double)(echo->to.ns - echo->from.ns) * 1e9;
 	v[M_RTT_MIN] = (double)client->rtt_min / 1e3;
 	v[M_RTT_50] = (double)client->rtt_50 / 1e3;
 	v[M_RTT_90] = (double)client->rtt_90 / 1e3;
@@ -401,6 +420,7 @@ run_echo(const struct run *run, const struct run_times *times, struct scene *sce
 		return;
 	}
 	make_job(&job, run, run->receiver, ROLE_ECHO, "rx0", run->rx_devargs, times->rx_core);
+	job.interrupts = run->rx_interrupts;
 	if (!worker_start(&workers[0], "echo", &job)) {
 		run_fail(s, RUN_FAILED, "echo does not start");
 		goto end;
@@ -425,7 +445,7 @@ run_echo(const struct run *run, const struct run_times *times, struct scene *sce
 		worker_failed(s, &outcomes[1]);
 	else if (go_through(workers, outcomes, 2, times, s, &kernel_ns) &&
 		 collect(workers, outcomes, 2, s))
-		echo_values(s, &outcomes[0], &outcomes[1]);
+		echo_values(s, run, &outcomes[0], &outcomes[1]);
 end:
 	for (int i = 0; i < 2; i++)
 		process_end(&workers[i]);

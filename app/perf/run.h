@@ -45,6 +45,7 @@ struct run {
 	uint32_t interval_ns;    /* between requests */
 	uint32_t txqlen;         /* of the receiver's interface, 0: as it is */
 	bool rx_interrupts;
+	bool rx_armed;           /* interrupt armed all the time, though polling */
 	bool lro;
 	bool scatter;
 	bool kernel_cuts;        /* the receiver's interface is given no superframes */

@@ -35,6 +35,8 @@ heading(const struct experiment *e, int parameter)
 		printf(" %*s", CELL - 2, metric_info[e->column[i]].heading);
 	if (e->reference != NULL)
 		snprintf(ratio, sizeof(ratio), "x %s", e->reference);
+	else if (e->reference_parameter != NULL)
+		snprintf(ratio, sizeof(ratio), "x at %s", e->reference_parameter);
 	printf(" %15s  %s\n", "least - most", ratio);
 
 	printf("%-15s", "");
@@ -55,10 +57,10 @@ row(const struct experiment *e, const struct case_list *list, const struct perf_
 	enum run_status status = case_status(c, &why);
 	char spread[32];
 
-	printf("%-15s", c->driver);
+	printf("%-14s%c", c->driver, case_disturbed(c) > 0 ? '*' : ' ');
 	if (parameter > 0)
 		printf(" %-*s", parameter, c->parameter);
-	if (main.n == 0) {
+	if (status != RUN_OK && main.n == 0) {
 		printf("  %s: %.*s\n", status == RUN_UNSUPPORTED ? "not possible" :
 		       status == RUN_INVALID ? "INVALID" : "FAILED", 70, why);
 		return;
@@ -71,14 +73,38 @@ row(const struct experiment *e, const struct case_list *list, const struct perf_
 		else
 			printf(" %*.*f", CELL - 2, metric_info[e->column[i]].decimals, s.median);
 	}
-	snprintf(spread, sizeof(spread), "%.*f - %.*f", metric_info[e->main].decimals, main.min,
-		 metric_info[e->main].decimals, main.max);
+	if (main.n > 0)
+		snprintf(spread, sizeof(spread), "%.*f - %.*f", metric_info[e->main].decimals,
+			 main.min, metric_info[e->main].decimals, main.max);
+	else
+		snprintf(spread, sizeof(spread), "-");
 	printf(" %15s", spread);
 	if (ratio.n > 0)
-		printf("  %.*f", ratio.median < 10 ? 2 : 1, ratio.median);
+		printf("  %.*f", ratio.median < 1.1 ? 3 : ratio.median < 10 ? 2 : 1, ratio.median);
 	printf("\n");
 	if (status != RUN_OK)
-		printf("  (only %zu of %zu runs count: %s)\n", main.n, c->nb_samples, why);
+		printf("  ^ only %zu of %zu runs count: %s\n", main.n, c->nb_samples, why);
+}
+
+/* What takes from the worth of the figures above. */
+static void
+notes(const struct case_list *list)
+{
+	size_t disturbed = 0, runs = 0;
+	double least = 100;
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct perf_case *c = &list->cases[i];
+		size_t n = case_disturbed(c);
+
+		runs += c->nb_samples;
+		disturbed += n;
+		if (n > 0)
+			least = fmin(least, case_summary(c, M_CORE_PCT).min);
+	}
+	if (disturbed > 0)
+		printf("\n  * disturbed: in %zu of %zu runs other processes took part of a worker's "
+		       "core, up to %.0f %%.\n", disturbed, runs, 100 - least);
 }
 
 void
@@ -90,6 +116,7 @@ report_table(const struct experiment *e, const struct case_list *list)
 	heading(e, parameter);
 	for (size_t i = 0; i < list->n; i++)
 		row(e, list, &list->cases[i], parameter);
+	notes(list);
 	if (e->origin != NULL)
 		printf("\n  %s\n", e->origin);
 	fflush(stdout);
