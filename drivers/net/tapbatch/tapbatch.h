@@ -148,6 +148,9 @@ struct tapbatch_rx_local {
 	uint16_t segments;     /* of the last frame, to guess how many frames fill a burst */
 	bool drained;          /* the last read left nothing in the kernel's queue */
 	struct tapbatch_split split;
+	/* Mbufs that are taken from the pool and not used yet. */
+	struct rte_mbuf *spare[TAPBATCH_MAX_SLOTS];
+	uint16_t nb_spare;
 	/* Where slots come from. */
 	struct tapbatch_bufs *bufs; /* with LRO or scatter; else NULL */
 	void *mapping;              /* else */

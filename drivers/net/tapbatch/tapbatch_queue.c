@@ -166,6 +166,8 @@ fail:
 void
 tapbatch_rx_queue_close(struct tapbatch_local *local, struct tapbatch_rx_local *rx)
 {
+	rte_pktmbuf_free_bulk(rx->spare, rx->nb_spare);
+	rx->nb_spare = 0;
 	if (rx->io.fd < 0)
 		return;
 	if (local->engine->rx_close != NULL)

@@ -85,6 +85,18 @@ take_large(struct tapbatch_rxq *rxq, struct tapbatch_rx_local *rx, struct tapbat
 	return TAKEN;
 }
 
+/* One mbuf; they are taken from the pool by the batch. */
+static inline struct rte_mbuf *
+take_mbuf(struct tapbatch_rxq *rxq, struct tapbatch_rx_local *rx)
+{
+	if (rx->nb_spare == 0) {
+		if (unlikely(rte_pktmbuf_alloc_bulk(rxq->pool, rx->spare, TAPBATCH_MAX_SLOTS) != 0))
+			return rte_pktmbuf_alloc(rxq->pool);
+		rx->nb_spare = TAPBATCH_MAX_SLOTS;
+	}
+	return rx->spare[--rx->nb_spare];
+}
+
 /* Makes an mbuf of a frame that is handed on whole. */
 static inline enum taken
 take_frame(struct tapbatch_rxq *rxq, struct tapbatch_rx_local *rx, struct tapbatch_slot *slot,
@@ -97,7 +109,7 @@ take_frame(struct tapbatch_rxq *rxq, struct tapbatch_rx_local *rx, struct tapbat
 	/* The buffer may leave the slot. */
 	memcpy(&vnet, slot->buf, sizeof(vnet));
 	if (likely(slot->len <= rxq->room)) {
-		m = rte_pktmbuf_alloc(rxq->pool);
+		m = take_mbuf(rxq, rx);
 		if (unlikely(m == NULL))
 			return NO_MBUF;
 		rte_memcpy(rte_pktmbuf_mtod(m, void *), slot->buf + TAPBATCH_VNET_HDR_LEN,
@@ -170,7 +182,7 @@ hand_on(struct tapbatch_rxq *rxq, struct tapbatch_rx_local *rx, struct rte_mbuf 
 				continue;
 			}
 			rxq->stats.superframes++;
-			rx->segments = (uint16_t)segments;
+			rx->segments = (uint16_t)RTE_MIN(segments, UINT16_MAX);
 			continue;
 		}
 		switch (take_frame(rxq, rx, slot, &pkts[nb])) {
