@@ -13,8 +13,8 @@
 #include "experiment.h"
 #include "process.h"
 
-#define QUICK_MS 300
-#define QUICK_WARM_UP_MS 150
+#define QUICK_MS 200
+#define QUICK_WARM_UP_MS 100
 #define RETRIES 2        /* of a run that failed, was disturbed, or does not balance */
 #define DISTURBED_PCT 94 /* less of a core than this, and somebody else was there */
 

@@ -60,7 +60,7 @@ struct job {
 	uint16_t descriptors;  /* of a queue, 0: the driver's choice */
 	uint32_t data_room;    /* of the mbufs that receive, 0: 2048 and headroom */
 	uint16_t segments;     /* in a superframe written by hand */
-	uint32_t hold_ns;      /* a receiver's pause after each burst, 0: none */
+	uint32_t hold_ns;      /* what a receiver dawdles over each packet, 0: nothing */
 	uint32_t interval_ns;  /* between requests of a client */
 	uint16_t load;         /* datagrams that a client sends just before each request */
 	bool lro;

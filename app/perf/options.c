@@ -48,7 +48,7 @@ usage(const char *program)
 	       "  -s, --secs S           seconds that each is measured, such as 0.5\n"
 	       "      --warm-up S        seconds before that (default 0.3)\n"
 	       "      --cores TX,RX      cores of sender and receiver (default 0,1)\n"
-	       "      --quick            one short repetition of each case\n"
+	       "      --quick            one short repetition, and of ranges only the ends and the middle\n"
 	       "      --devargs ARGS     more device arguments for net_tapbatch\n"
 	       "      --strict           fail if a run was invalid or could not be made\n"
 	       "      --json FILE        all samples, with machine and command\n"

@@ -146,7 +146,7 @@ port_start(struct worker *w, struct port *p)
 	if (w->job.lro)
 		conf.rxmode.max_lro_pkt_size = info.max_lro_pkt_size ? info.max_lro_pkt_size
 								     : info.max_rx_pktlen;
-	conf.intr_conf.rxq = w->job.interrupts;
+	conf.intr_conf.rxq = w->job.interrupts || w->job.armed;
 	if (p->rx_pool == NULL && !port_pools(w, p))
 		return false;
 	if (!setup_queues(w, p, &conf, queues))

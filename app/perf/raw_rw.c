@@ -79,6 +79,7 @@ receive_rw(struct worker *w)
 				w->count.packets++;
 				w->count.bytes += (uint64_t)len;
 			}
+			worker_dawdle(w, 1);
 		}
 	} while (!worker_drained(w, idle));
 	w->out.late = check.late;

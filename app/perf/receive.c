@@ -63,15 +63,6 @@ check_burst(struct worker *w, struct rte_mbuf **burst, uint16_t n)
 }
 
 static void
-pause_ns(struct worker *w, uint32_t ns)
-{
-	uint64_t end = rte_rdtsc() + (uint64_t)(ns * w->ticks_per_ns);
-
-	while (rte_rdtsc() < end)
-		rte_pause();
-}
-
-static void
 poll_loop(struct worker *w, const struct port *p)
 {
 	struct rte_mbuf *burst[JOB_MAX_BURST];
@@ -85,8 +76,7 @@ poll_loop(struct worker *w, const struct port *p)
 			check_burst(w, burst, n);
 			rte_pktmbuf_free_bulk(burst, n);
 			w->count.calls++;
-			if (unlikely(w->job.hold_ns != 0) && w->phase < PHASE_OVER)
-				pause_ns(w, w->job.hold_ns);
+			worker_dawdle(w, n);
 		} else {
 			w->count.idle++;
 		}

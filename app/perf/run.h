@@ -41,7 +41,7 @@ struct run {
 	uint16_t queues;
 	uint16_t segments;       /* of a superframe, raw sender */
 	uint32_t data_room;      /* of the receiver's mbufs */
-	uint32_t hold_ns;        /* receiver's pause after each burst */
+	uint32_t hold_ns;        /* what the receiver dawdles over each packet */
 	uint32_t interval_ns;    /* between requests */
 	uint32_t txqlen;         /* of the receiver's interface, 0: as it is */
 	bool rx_interrupts;

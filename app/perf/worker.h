@@ -69,6 +69,19 @@ worker_over(struct worker *w)
  */
 bool worker_drained(struct worker *w, bool idle);
 
+/* What a receiver that is held back does with n packets. */
+static inline void
+worker_dawdle(const struct worker *w, uint32_t n)
+{
+	uint64_t end;
+
+	if (likely(w->job.hold_ns == 0) || w->phase == PHASE_OVER)
+		return;
+	end = rte_rdtsc() + (uint64_t)((double)w->job.hold_ns * n * w->ticks_per_ns);
+	while (rte_rdtsc() < end)
+		;
+}
+
 uint64_t monotonic_ns(void);
 
 /* The roles; each sets up, says ready, loops, and fills in w->out. */
