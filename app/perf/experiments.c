@@ -402,7 +402,7 @@ static const struct experiment experiments[] = {
 		.parameter = "stream",
 		.reference = "net_tap",
 		.main = M_STREAM_GBPS,
-		COLUMNS(M_STREAM_GBPS, M_RETRANSMITS, END),
+		COLUMNS(M_STREAM_GBPS, M_RETRANSMITS, M_LOSS_PCT, M_CORE_PCT, END),
 		.reps = 5, .measure_ms = 2000,
 		.drivers = stream_drivers, .build = build_stream,
 	},

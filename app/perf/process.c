@@ -291,6 +291,25 @@ program_await_text(struct process *p, const char *text, unsigned int timeout_ms)
 	return found;
 }
 
+uint64_t
+process_cpu_ns(const struct process *p)
+{
+	unsigned long long user = 0, system = 0;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", p->pid);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return 0;
+	/* utime and stime, behind the name, which may hold anything but a newline */
+	if (fscanf(f, "%*d (%*[^\n)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user,
+		   &system) != 2)
+		user = system = 0;
+	fclose(f);
+	return (user + system) * (1000000000ull / (unsigned long long)sysconf(_SC_CLK_TCK));
+}
+
 void
 process_end(struct process *p)
 {

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "job.h"
@@ -59,6 +60,9 @@ int program_wait(struct process *p, unsigned int timeout_ms);
 
 /* Waits until the program has written this text. */
 bool program_await_text(struct process *p, const char *text, unsigned int timeout_ms);
+
+/* CPU time of all its threads, in nanoseconds; coarse: it is accounted in clock ticks. */
+uint64_t process_cpu_ns(const struct process *p);
 
 /* Kills it, if it runs, and frees what the parent holds. */
 void process_end(struct process *p);
