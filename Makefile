@@ -38,10 +38,10 @@ test-vm: all
 
 bench: all
 	@devtools/install-packages.sh bench
-	@. $(TAPBATCH_BUILD)/env.sh && $(TAPBATCH_BUILD)/app/perf/dpdk-tapbatch-perf bench
+	@. $(TAPBATCH_BUILD)/env.sh && $(TAPBATCH_BUILD)/app/perf/dpdk-tapbatch-perf --report $(TAPBATCH_BUILD)/bench
 bench-quick: all
 	@devtools/install-packages.sh bench
-	@. $(TAPBATCH_BUILD)/env.sh && $(TAPBATCH_BUILD)/app/perf/dpdk-tapbatch-perf bench --quick
+	@. $(TAPBATCH_BUILD)/env.sh && $(TAPBATCH_BUILD)/app/perf/dpdk-tapbatch-perf --quick --report $(TAPBATCH_BUILD)/bench
 
 # With address and undefined-behaviour sanitizers: test/run --sanitize GROUP
 asan: TAPBATCH_BUILD := build-asan

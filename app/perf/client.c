@@ -39,8 +39,8 @@ open_socket(struct worker *w)
 		.sin_addr.s_addr = htonl(PACKET_DST_IP),
 	};
 	struct timeval patience = { .tv_usec = PATIENCE_US };
-	int fd = w->job.icmp ? socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_ICMP)
-			     : socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int fd = w->job.icmp ? socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_ICMP) :
+			       socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0) {
 		worker_fail(w, "no socket: %s", strerror(errno));

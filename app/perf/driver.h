@@ -20,11 +20,11 @@ enum driver_kind {
 };
 
 struct driver {
-	const char *name;      /* as given to --drivers, and as printed */
+	const char *name; /* as given to --drivers, and as printed */
 	enum driver_kind kind;
 	enum job_backend backend;
-	const char *vdev;      /* format of --vdev: number, interface */
-	const char *what;      /* one line of help */
+	const char *vdev; /* format of --vdev: number, interface */
+	const char *what; /* one line of help */
 	/* Every packet lost shows in a counter; one that does not makes a run invalid. */
 	bool accounts;
 };
@@ -39,8 +39,8 @@ const struct driver *driver_get(size_t i);
 const char *driver_missing(const struct driver *d);
 
 /* Writes what EAL's --vdev takes: the i-th device, on iface, with more arguments. */
-void driver_vdev(const struct driver *d, char *vdev, size_t size, unsigned int i,
-		 const char *iface, const char *more);
+void driver_vdev(const struct driver *d, char *vdev, size_t size, unsigned int i, const char *iface,
+		 const char *more);
 
 /* What is given to EAL's -d for our driver: $TAPBATCH_PMD. */
 const char *driver_plugin(void);

@@ -29,8 +29,7 @@ turn_round(uint8_t *data, uint32_t len)
 	rte_be32_t address;
 
 	if (len < sizeof(*eth) + sizeof(*ip) + 8 ||
-	    eth->ether_type != RTE_BE16(RTE_ETHER_TYPE_IPV4) ||
-	    ip->version_ihl != RTE_IPV4_VHL_DEF)
+	    eth->ether_type != RTE_BE16(RTE_ETHER_TYPE_IPV4) || ip->version_ihl != RTE_IPV4_VHL_DEF)
 		return false;
 	if (ip->next_proto_id == IPPROTO_ICMP) {
 		struct rte_icmp_hdr *icmp = (void *)(ip + 1);
@@ -84,7 +83,7 @@ bool
 echo_dpdk(struct worker *w)
 {
 	struct rte_mbuf *burst[JOB_MAX_BURST];
-	struct port p = {0};
+	struct port p = { 0 };
 	uint16_t n;
 
 	if (!port_eal(w) || !port_start(w, &p))

@@ -15,7 +15,7 @@
 
 #define QUICK_MS 200
 #define QUICK_WARM_UP_MS 100
-#define RETRIES 2        /* of a run that failed, was disturbed, or does not balance */
+#define RETRIES 1        /* of a run that failed, was disturbed, or does not balance */
 #define DISTURBED_PCT 94 /* less of a core than this, and somebody else was there */
 
 void
@@ -75,7 +75,7 @@ experiment_free(struct case_list *list)
 	for (size_t i = 0; i < list->n; i++)
 		free(list->cases[i].samples);
 	free(list->cases);
-	*list = (struct case_list){0};
+	*list = (struct case_list){ 0 };
 }
 
 static void
@@ -140,7 +140,9 @@ experiment_run(const struct experiment *e, const struct options *o, struct case_
 {
 	unsigned int reps = o->reps ? o->reps : o->quick ? 1 : e->reps;
 	struct run_times times = {
-		.measure_ms = o->measure_ms ? o->measure_ms : o->quick ? QUICK_MS : e->measure_ms,
+		.measure_ms = o->measure_ms ? o->measure_ms :
+			      o->quick      ? QUICK_MS :
+					      e->measure_ms,
 		.warm_up_ms = o->quick ? QUICK_WARM_UP_MS : o->warm_up_ms,
 		.tx_core = o->tx_core,
 		.rx_core = o->rx_core,

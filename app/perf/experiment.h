@@ -37,11 +37,11 @@ struct case_list {
 struct experiment {
 	const char *name;
 	const char *title;
-	const char *origin;         /* where the idea is from, with the figures it had there */
-	const char *parameter;      /* what varies beside the driver; NULL: nothing */
-	const char *reference;      /* driver that ratios are taken against */
+	const char *origin;              /* where the idea is from, with the figures it had there */
+	const char *parameter;           /* what varies beside the driver; NULL: nothing */
+	const char *reference;           /* driver that ratios are taken against */
 	const char *reference_parameter; /* or else: the same driver with this number first */
-	enum metric main;           /* what ratios are taken of */
+	enum metric main;                /* what ratios are taken of */
 	bool less_is_better;
 	enum metric column[EXPERIMENT_COLUMNS];
 	unsigned int reps;

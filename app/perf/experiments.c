@@ -13,19 +13,22 @@
 #define ALL_FLOWS 1024 /* more than a burst: each packet another flow */
 
 static const char *const all_drivers[] = {
-	"tapbatch-uring", "tapbatch-rw", "tapbatch-plain", "net_tap", "net_af_packet",
-	"net_af_xdp", "net_virtio_user", "raw-rw", "raw-uring", NULL,
+	"tapbatch-uring", "tapbatch-rw",     "tapbatch-plain", "net_tap",   "net_af_packet",
+	"net_af_xdp",     "net_virtio_user", "raw-rw",         "raw-uring", NULL,
 };
 static const char *const our_drivers[] = { "tapbatch-uring", "tapbatch-rw", NULL };
 static const char *const port_drivers[] = {
-	"tapbatch-uring", "tapbatch-rw", "net_tap", "net_af_packet", "net_af_xdp",
-	"net_virtio_user", NULL,
+	"tapbatch-uring", "tapbatch-rw",     "net_tap", "net_af_packet",
+	"net_af_xdp",     "net_virtio_user", NULL,
 };
 static const char *const merge_drivers[] = {
 	"tapbatch-uring", "tapbatch-plain", "net_tap", "raw-superframe", NULL,
 };
 static const char *const interrupt_drivers[] = {
-	"tapbatch-uring", "tapbatch-rw", "net_tap", NULL,
+	"tapbatch-uring",
+	"tapbatch-rw",
+	"net_tap",
+	NULL,
 };
 static const char *const congestion_drivers[] = { "tapbatch-uring", "net_tap", "raw-rw", NULL };
 static const char *const flow_drivers[] = { "tapbatch-uring", "net_tap", NULL };
@@ -34,8 +37,8 @@ static const char *const echo_drivers[] = {
 	"tapbatch-uring", "tapbatch-rw", "net_tap", "net_af_packet", "net_af_xdp", "raw-rw", NULL,
 };
 static const char *const stream_drivers[] = {
-	"tapbatch-uring", "tapbatch-rw", "net_tap", "net_af_packet", "net_af_xdp",
-	"raw-superframe", NULL,
+	"tapbatch-uring", "tapbatch-rw",    "net_tap", "net_af_packet",
+	"net_af_xdp",     "raw-superframe", NULL,
 };
 
 /* Of n steps that a parameter goes through, a quick run takes first, middle and last. */
@@ -53,7 +56,7 @@ small_packets(void)
 {
 	return (struct run){
 		.kind = RUN_BRIDGE,
-		.traffic = { .size = {64}, .share = {1}, .nb_sizes = 1, .flows = ALL_FLOWS },
+		.traffic = { .size = { 64 }, .share = { 1 }, .nb_sizes = 1, .flows = ALL_FLOWS },
 		.tx_burst = 32,
 		.rx_burst = 32,
 		.losses = LOSSES_RECEIVER,
@@ -218,7 +221,8 @@ build_batching(struct case_list *list)
 			run.tx_burst = 128;
 			run.rx_burst = 128;
 			run.traffic.flows = flows == 0 ? ALL_FLOWS : 1;
-			snprintf(run.tx_devargs, sizeof(run.tx_devargs), ",tx_batched=%u", steps[i]);
+			snprintf(run.tx_devargs, sizeof(run.tx_devargs), ",tx_batched=%u",
+				 steps[i]);
 			snprintf(parameter, sizeof(parameter), "%u %s", steps[i],
 				 flows == 0 ? "all flows differ" : "one flow");
 			add_cases(list, parameter, &run);
@@ -280,12 +284,12 @@ build_flows(struct case_list *list)
 		const char *name;
 		struct traffic traffic;
 	} mixes[] = {
-		{ "UDP 64 B", { .size = {64}, .share = {1}, .nb_sizes = 1 } },
-		{ "TCP 64 B", { .size = {64}, .share = {1}, .nb_sizes = 1, .tcp = true } },
-		{ "UDP 512 B", { .size = {512}, .share = {1}, .nb_sizes = 1 } },
-		{ "UDP 1514 B", { .size = {1514}, .share = {1}, .nb_sizes = 1 } },
-		{ "TCP 1514 B", { .size = {1514}, .share = {1}, .nb_sizes = 1, .tcp = true } },
-		{ "UDP IMIX", { .size = {64, 570, 1514}, .share = {7, 4, 1}, .nb_sizes = 3 } },
+		{ "UDP 64 B", { .size = { 64 }, .share = { 1 }, .nb_sizes = 1 } },
+		{ "TCP 64 B", { .size = { 64 }, .share = { 1 }, .nb_sizes = 1, .tcp = true } },
+		{ "UDP 512 B", { .size = { 512 }, .share = { 1 }, .nb_sizes = 1 } },
+		{ "UDP 1514 B", { .size = { 1514 }, .share = { 1 }, .nb_sizes = 1 } },
+		{ "TCP 1514 B", { .size = { 1514 }, .share = { 1 }, .nb_sizes = 1, .tcp = true } },
+		{ "UDP IMIX", { .size = { 64, 570, 1514 }, .share = { 7, 4, 1 }, .nb_sizes = 3 } },
 	};
 	static const uint32_t flows[] = { 1, 8, 64, 1024 };
 
@@ -355,8 +359,10 @@ static const struct experiment experiments[] = {
 		.reference = "net_tap",
 		.main = M_RX_MPPS,
 		COLUMNS(M_RX_MPPS, M_TX_MPPS, M_TX_NS, M_RX_NS, M_OTHER_NS, M_LOST_PCT, END),
-		.reps = 5, .measure_ms = 1000,
-		.drivers = all_drivers, .build = build_pps,
+		.reps = 5,
+		.measure_ms = 1000,
+		.drivers = all_drivers,
+		.build = build_pps,
 	},
 	{
 		.name = "single",
@@ -364,8 +370,10 @@ static const struct experiment experiments[] = {
 		.reference = "net_tap",
 		.main = M_RX_MPPS,
 		COLUMNS(M_RX_MPPS, M_TX_MPPS, M_TX_NS, M_RX_NS, M_OTHER_NS, M_LOST_PCT, END),
-		.reps = 3, .measure_ms = 700,
-		.drivers = all_drivers, .build = build_single,
+		.reps = 3,
+		.measure_ms = 700,
+		.drivers = all_drivers,
+		.build = build_single,
 	},
 	{
 		.name = "flood",
@@ -374,8 +382,10 @@ static const struct experiment experiments[] = {
 		.reference = "net_tap",
 		.main = M_RX_MPPS,
 		COLUMNS(M_RX_MPPS, M_TX_MPPS, M_RX_NS, M_RX_BURST, M_LOST_PCT, END),
-		.reps = 5, .measure_ms = 1000,
-		.drivers = all_drivers, .build = build_flood,
+		.reps = 5,
+		.measure_ms = 1000,
+		.drivers = all_drivers,
+		.build = build_flood,
 	},
 	{
 		.name = "merge",
@@ -384,8 +394,10 @@ static const struct experiment experiments[] = {
 		.reference = "net_tap",
 		.main = M_RX_MPPS,
 		COLUMNS(M_RX_MPPS, M_RX_GBPS, M_TX_NS, M_RX_NS, M_LOST_PCT, END),
-		.reps = 5, .measure_ms = 700,
-		.drivers = merge_drivers, .build = build_merge,
+		.reps = 5,
+		.measure_ms = 700,
+		.drivers = merge_drivers,
+		.build = build_merge,
 	},
 	{
 		.name = "overhead",
@@ -393,8 +405,10 @@ static const struct experiment experiments[] = {
 		.reference = "tapbatch-plain",
 		.main = M_RX_MPPS,
 		COLUMNS(M_RX_MPPS, M_TX_MPPS, M_TX_NS, M_TX_USER_NS, M_TX_SYS_NS, END),
-		.reps = 15, .measure_ms = 500,
-		.drivers = overhead_drivers, .build = build_overhead,
+		.reps = 15,
+		.measure_ms = 500,
+		.drivers = overhead_drivers,
+		.build = build_overhead,
 	},
 	{
 		.name = "stream",
@@ -403,18 +417,23 @@ static const struct experiment experiments[] = {
 		.reference = "net_tap",
 		.main = M_STREAM_GBPS,
 		COLUMNS(M_STREAM_GBPS, M_RETRANSMITS, M_LOSS_PCT, M_CORE_PCT, END),
-		.reps = 5, .measure_ms = 2000,
-		.drivers = stream_drivers, .build = build_stream,
+		.reps = 5,
+		.measure_ms = 2000,
+		.drivers = stream_drivers,
+		.build = build_stream,
 	},
 	{
 		.name = "latency",
 		.title = "request and response, socket -> port -> echo -> socket, polled",
 		.parameter = "request",
 		.reference = "net_tap",
-		.main = M_RTT_50, .less_is_better = true,
+		.main = M_RTT_50,
+		.less_is_better = true,
 		COLUMNS(M_RTT_MIN, M_RTT_50, M_RTT_90, M_RTT_99, M_RATE, END),
-		.reps = 5, .measure_ms = 700,
-		.drivers = echo_drivers, .build = build_latency,
+		.reps = 5,
+		.measure_ms = 700,
+		.drivers = echo_drivers,
+		.build = build_latency,
 	},
 	{
 		.name = "reader",
@@ -425,8 +444,10 @@ static const struct experiment experiments[] = {
 		.reference = "net_tap",
 		.main = M_RX_MPPS,
 		COLUMNS(M_RX_MPPS, M_TX_NS, M_RX_NS, M_CPU_PCT, M_SLEEPS, END),
-		.reps = 3, .measure_ms = 700,
-		.drivers = interrupt_drivers, .build = build_reader,
+		.reps = 3,
+		.measure_ms = 700,
+		.drivers = interrupt_drivers,
+		.build = build_reader,
 	},
 	{
 		.name = "no-wakeups",
@@ -437,8 +458,10 @@ static const struct experiment experiments[] = {
 		.reference = "net_tap",
 		.main = M_RX_MPPS,
 		COLUMNS(M_RX_MPPS, M_SWITCHES, M_CPU_PCT, M_RTT_50, M_RTT_99, END),
-		.reps = 3, .measure_ms = 700,
-		.drivers = interrupt_drivers, .build = build_no_wakeups,
+		.reps = 3,
+		.measure_ms = 700,
+		.drivers = interrupt_drivers,
+		.build = build_no_wakeups,
 	},
 	{
 		.name = "batching",
@@ -448,32 +471,40 @@ static const struct experiment experiments[] = {
 		.reference_parameter = "0",
 		.main = M_RX_MPPS,
 		COLUMNS(M_RX_MPPS, M_TX_NS, M_RX_NS, M_LOST_PCT, END),
-		.reps = 3, .measure_ms = 300,
-		.drivers = our_drivers, .build = build_batching,
+		.reps = 3,
+		.measure_ms = 300,
+		.drivers = our_drivers,
+		.build = build_batching,
 	},
 	{
 		.name = "congestion",
 		.title = "1400-byte messages to a reader that is held back, by ring length",
-		.origin = "From \"tun: full ring, stop the queue or drop\": sent 2341 -> 9121 Mb/s, "
-			  "received 1207 -> 1730.",
+		.origin =
+			"From \"tun: full ring, stop the queue or drop\": sent 2341 -> 9121 Mb/s, "
+			"received 1207 -> 1730.",
 		.parameter = "txqlen (pkts)",
 		.reference = "net_tap",
 		.main = M_RX_GBPS,
 		COLUMNS(M_TX_GBPS, M_RX_GBPS, M_SENT, M_RECEIVED, M_DROPPED, M_UNCOUNTED, END),
-		.reps = 3, .measure_ms = 500,
-		.drivers = congestion_drivers, .build = build_congestion,
+		.reps = 3,
+		.measure_ms = 500,
+		.drivers = congestion_drivers,
+		.build = build_congestion,
 	},
 	{
 		.name = "dequeue",
 		.title = "a receive flood: burst size and kind of buffers",
-		.origin = "From \"vhost_net: batch dequeue from the ring\": 1.88 -> 2.25 Mpps small, "
-			  "1.83 -> 2.10 mergeable.",
+		.origin =
+			"From \"vhost_net: batch dequeue from the ring\": 1.88 -> 2.25 Mpps small, "
+			"1.83 -> 2.10 mergeable.",
 		.parameter = "burst (pkts)",
 		.reference_parameter = "1",
 		.main = M_RX_MPPS,
 		COLUMNS(M_RX_MPPS, M_RX_GBPS, M_RX_NS, M_RX_BURST, M_LOST_PCT, END),
-		.reps = 3, .measure_ms = 300,
-		.drivers = our_drivers, .build = build_dequeue,
+		.reps = 3,
+		.measure_ms = 300,
+		.drivers = our_drivers,
+		.build = build_dequeue,
 	},
 	{
 		.name = "flows",
@@ -482,8 +513,10 @@ static const struct experiment experiments[] = {
 		.reference = "net_tap",
 		.main = M_RX_MPPS,
 		COLUMNS(M_RX_MPPS, M_RX_GBPS, M_TX_NS, M_RX_NS, M_LOST_PCT, END),
-		.reps = 3, .measure_ms = 300,
-		.drivers = flow_drivers, .build = build_flows,
+		.reps = 3,
+		.measure_ms = 300,
+		.drivers = flow_drivers,
+		.build = build_flows,
 	},
 	{
 		.name = "scale",
@@ -492,25 +525,32 @@ static const struct experiment experiments[] = {
 		.reference = "net_tap",
 		.main = M_RX_MPPS,
 		COLUMNS(M_RX_MPPS, M_TX_NS, M_RX_NS, M_LOST_PCT, END),
-		.reps = 3, .measure_ms = 500,
-		.drivers = flow_drivers, .build = build_scale,
+		.reps = 3,
+		.measure_ms = 500,
+		.drivers = flow_drivers,
+		.build = build_scale,
 	},
 	{
 		.name = "start-up",
 		.title = "time and memory of a port, pools not counted",
 		.reference = "net_tap",
-		.main = M_PROBE_MS, .less_is_better = true,
+		.main = M_PROBE_MS,
+		.less_is_better = true,
 		COLUMNS(M_PROBE_MS, M_START_MS, M_CLOSE_MS, M_RSS_MIB, END),
-		.reps = 7, .measure_ms = 1,
-		.drivers = port_drivers, .build = build_start_up,
+		.reps = 7,
+		.measure_ms = 1,
+		.drivers = port_drivers,
+		.build = build_start_up,
 	},
 	{
 		.name = "generator",
 		.title = "what the generator itself costs, on net_null",
 		.main = M_TX_MPPS,
 		COLUMNS(M_TX_MPPS, M_TX_NS, END),
-		.reps = 3, .measure_ms = 500,
-		.drivers = our_drivers, .build = build_generator,
+		.reps = 3,
+		.measure_ms = 500,
+		.drivers = our_drivers,
+		.build = build_generator,
 	},
 };
 

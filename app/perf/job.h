@@ -42,33 +42,33 @@ struct traffic {
 	uint8_t share[JOB_MAX_SIZES]; /* how many of each size in a cycle */
 	uint8_t nb_sizes;
 	bool tcp;
-	uint32_t flows;               /* packet n belongs to flow n % flows */
-	uint16_t mark;                /* this run's, so that strangers are told apart */
+	uint32_t flows; /* packet n belongs to flow n % flows */
+	uint16_t mark;  /* this run's, so that strangers are told apart */
 };
 
 struct job {
 	enum job_role role;
 	enum job_backend backend;
 	int core;
-	char vdev[256];    /* EAL's --vdev, empty for a raw back-end */
-	char plugin[256];  /* EAL's -d, may be empty */
-	char iface[16];    /* interface of a raw back-end; of a client, where it sends */
-	char peer[16];     /* second interface of ROLE_FORWARD */
+	char vdev[256];   /* EAL's --vdev, empty for a raw back-end */
+	char plugin[256]; /* EAL's -d, may be empty */
+	char iface[16];   /* interface of a raw back-end; of a client, where it sends */
+	char peer[16];    /* second interface of ROLE_FORWARD */
 	struct traffic traffic;
 	uint16_t burst;
 	uint16_t queues;
-	uint16_t descriptors;  /* of a queue, 0: the driver's choice */
-	uint32_t data_room;    /* of the mbufs that receive, 0: 2048 and headroom */
-	uint16_t segments;     /* in a superframe written by hand */
-	uint32_t hold_ns;      /* what a receiver dawdles over each packet, 0: nothing */
-	uint32_t interval_ns;  /* between requests of a client */
-	uint16_t load;         /* datagrams that a client sends just before each request */
+	uint16_t descriptors; /* of a queue, 0: the driver's choice */
+	uint32_t data_room;   /* of the mbufs that receive, 0: 2048 and headroom */
+	uint16_t segments;    /* in a superframe written by hand */
+	uint32_t hold_ns;     /* what a receiver dawdles over each packet, 0: nothing */
+	uint32_t interval_ns; /* between requests of a client */
+	uint16_t load;        /* datagrams that a client sends just before each request */
 	bool lro;
 	bool scatter;
-	bool interrupts;       /* wait for the interrupt when a poll finds nothing */
-	bool armed;            /* keep the interrupt armed, but poll all the same */
-	bool icmp;             /* a client pings rather than sending UDP */
-	bool offloads;         /* tap of a raw back-end takes superframes */
+	bool interrupts; /* wait for the interrupt when a poll finds nothing */
+	bool armed;      /* keep the interrupt armed, but poll all the same */
+	bool icmp;       /* a client pings rather than sending UDP */
+	bool offloads;   /* tap of a raw back-end takes superframes */
 };
 
 /* Times are CLOCK_MONOTONIC, in nanoseconds. Rates are taken between from and to. */
@@ -91,7 +91,7 @@ struct counters {
 struct snapshot {
 	uint64_t ns;
 	struct counters count;
-	uint64_t user_ns;     /* of the thread that loops */
+	uint64_t user_ns; /* of the thread that loops */
 	uint64_t system_ns;
 	uint64_t other_ns;    /* of the process's other threads */
 	uint64_t switches;    /* voluntary context switches of the process */
@@ -99,13 +99,13 @@ struct snapshot {
 };
 
 struct outcome {
-	char error[512];       /* empty: all went well */
-	bool unsupported;      /* the driver, or the machine, cannot do what was asked */
+	char error[512];  /* empty: all went well */
+	bool unsupported; /* the driver, or the machine, cannot do what was asked */
 	struct snapshot from, to;
 	struct counters total;
-	uint64_t late;         /* packets that came after a later one of their flow, or twice */
-	uint64_t misfit;       /* packets with our mark but wrong length or flow */
-	uint64_t foreign;      /* packets that are not ours */
+	uint64_t late;    /* packets that came after a later one of their flow, or twice */
+	uint64_t misfit;  /* packets with our mark but wrong length or flow */
+	uint64_t foreign; /* packets that are not ours */
 	/* the port's own counters, DPDK back-end */
 	uint64_t missed, no_mbuf, in_errors, out_errors;
 	uint64_t superframes, coalesced, split; /* extended statistics, if there */
@@ -114,7 +114,7 @@ struct outcome {
 	uint64_t rtt_min, rtt_50, rtt_90, rtt_99, rtt_max;
 	/* of ROLE_PORT */
 	uint64_t eal_ns, probe_ns, start_ns, close_ns;
-	uint64_t rss_kib;      /* what the port added to the resident set */
+	uint64_t rss_kib; /* what the port added to the resident set */
 };
 
 /* First byte of each message from a worker. */

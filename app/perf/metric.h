@@ -11,29 +11,29 @@
 #include <stddef.h>
 
 enum metric {
-	M_RX_MPPS,     /* received in the window */
-	M_TX_MPPS,     /* sent in the window */
-	M_RX_GBPS,     /* received, bits of frames without FCS */
+	M_RX_MPPS, /* received in the window */
+	M_TX_MPPS, /* sent in the window */
+	M_RX_GBPS, /* received, bits of frames without FCS */
 	M_TX_GBPS,
-	M_TX_NS,       /* sender's CPU time per packet sent: user and system */
+	M_TX_NS, /* sender's CPU time per packet sent: user and system */
 	M_TX_USER_NS,
 	M_TX_SYS_NS,
-	M_RX_NS,       /* receiver's, per packet received */
+	M_RX_NS, /* receiver's, per packet received */
 	M_RX_USER_NS,
 	M_RX_SYS_NS,
-	M_OTHER_NS,    /* other threads of both, and ksoftirqd, per packet received */
-	M_TX_BURST,    /* packets per call */
+	M_OTHER_NS, /* other threads of both, and ksoftirqd, per packet received */
+	M_TX_BURST, /* packets per call */
 	M_RX_BURST,
-	M_SENT,        /* packets, whole run */
+	M_SENT, /* packets, whole run */
 	M_RECEIVED,
-	M_LOST_PCT,    /* of those sent */
-	M_DROPPED,     /* by the interface of the receiver, frames */
-	M_UNCOUNTED,   /* lost, and in no counter */
-	M_SLEEPS,      /* waits for an interrupt per second */
-	M_SWITCHES,    /* voluntary context switches of the receiver per second */
-	M_CPU_PCT,     /* receiver's CPU time in the window */
-	M_CORE_PCT,    /* of its core, that the worse off of two polling workers had */
-	M_RTT_50,      /* round trips, microseconds */
+	M_LOST_PCT,  /* of those sent */
+	M_DROPPED,   /* by the interface of the receiver, frames */
+	M_UNCOUNTED, /* lost, and in no counter */
+	M_SLEEPS,    /* waits for an interrupt per second */
+	M_SWITCHES,  /* voluntary context switches of the receiver per second */
+	M_CPU_PCT,   /* receiver's CPU time in the window */
+	M_CORE_PCT,  /* of its core, that the worse off of two polling workers had */
+	M_RTT_50,    /* round trips, microseconds */
 	M_RTT_90,
 	M_RTT_99,
 	M_RTT_MIN,
@@ -41,7 +41,7 @@ enum metric {
 	M_RATE,        /* requests per second */
 	M_STREAM_GBPS, /* payload of a stream */
 	M_RETRANSMITS,
-	M_LOSS_PCT,    /* datagrams of a UDP stream */
+	M_LOSS_PCT, /* datagrams of a UDP stream */
 	M_PROBE_MS,
 	M_START_MS,
 	M_CLOSE_MS,

@@ -15,8 +15,16 @@
 #include "experiment.h"
 #include "options.h"
 
-enum { OPT_WARM_UP = 256, OPT_CORES, OPT_QUICK, OPT_DEVARGS, OPT_JSON, OPT_CSV, OPT_REPORT,
-       OPT_STRICT };
+enum {
+	OPT_WARM_UP = 256,
+	OPT_CORES,
+	OPT_QUICK,
+	OPT_DEVARGS,
+	OPT_JSON,
+	OPT_CSV,
+	OPT_REPORT,
+	OPT_STRICT
+};
 
 static const struct option long_options[] = {
 	{ "experiment", required_argument, NULL, 'e' },
@@ -48,14 +56,15 @@ usage(const char *program)
 	       "  -s, --secs S           seconds that each is measured, such as 0.5\n"
 	       "      --warm-up S        seconds before that (default 0.3)\n"
 	       "      --cores TX,RX      cores of sender and receiver (default 0,1)\n"
-	       "      --quick            one short repetition, and of ranges only the ends and the middle\n"
+	       "      --quick            one short repetition, of ranges only a few steps\n"
 	       "      --devargs ARGS     more device arguments for net_tapbatch\n"
 	       "      --strict           fail if a run was invalid or could not be made\n"
 	       "      --json FILE        all samples, with machine and command\n"
 	       "      --csv FILE         one line per case and metric\n"
 	       "      --report DIR       report with plots (needs python3-matplotlib)\n"
 	       "  -l, --list             experiments and drivers\n"
-	       "  -h, --help\n", program);
+	       "  -h, --help\n",
+	       program);
 }
 
 static void

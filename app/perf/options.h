@@ -14,18 +14,18 @@
 struct options {
 	const char *experiments[OPTIONS_MAX_LIST]; /* ends with NULL; empty: all */
 	const char *drivers[OPTIONS_MAX_LIST];     /* empty: the experiment's own */
-	unsigned int reps;       /* 0: the experiment's own */
-	unsigned int measure_ms; /* 0: the experiment's own */
+	unsigned int reps;                         /* 0: the experiment's own */
+	unsigned int measure_ms;                   /* 0: the experiment's own */
 	unsigned int warm_up_ms;
 	int tx_core, rx_core;
 	bool quick;
 	bool list;
-	bool strict;             /* exit status tells of invalid runs */
-	const char *devargs;     /* more device arguments for our driver */
+	bool strict;         /* exit status tells of invalid runs */
+	const char *devargs; /* more device arguments for our driver */
 	const char *json;
 	const char *csv;
-	const char *report;      /* folder */
-	char command[512];       /* as it was called */
+	const char *report; /* folder */
+	char command[512];  /* as it was called */
 };
 
 /* @return -1: go on; else the exit status to end with */

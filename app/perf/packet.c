@@ -118,7 +118,7 @@ generator_init(struct generator *g, const struct traffic *t)
 	for (int i = 0; i < t->nb_sizes; i++) {
 		if (t->size[i] < PACKET_TEMPLATE || t->size[i] > PACKET_MAX_SIZE)
 			return "packet size out of range";
-		template_init(&g->template[i], t, t->size[i]);
+		template_init(&g->template[i], t, t -> size[i]);
 		g->max_size = RTE_MAX(g->max_size, t->size[i]);
 	}
 	/* Sizes are mixed, not sent in blocks: the largest share goes round most often. */
@@ -157,13 +157,12 @@ generator_superframe(struct generator *g, uint8_t *data, uint16_t segments)
 	uint32_t sum;
 
 	memcpy(data, t->head, PACKET_TEMPLATE);
-	*(unaligned_uint16_t *)(data + 34) =
-		rte_cpu_to_be_16((uint16_t)(PACKET_SRC_PORT + g->flow));
+	*(unaligned_uint16_t *)(data +
+				34) = rte_cpu_to_be_16((uint16_t)(PACKET_SRC_PORT + g->flow));
 	if (g->tcp)
 		*(unaligned_uint32_t *)(data + 38) = rte_cpu_to_be_32(g->tcp_seq);
 	else
-		*(unaligned_uint16_t *)(data + 38) =
-			rte_cpu_to_be_16((uint16_t)(len - 34));
+		*(unaligned_uint16_t *)(data + 38) = rte_cpu_to_be_16((uint16_t)(len - 34));
 	*(unaligned_uint16_t *)(data + 16) = rte_cpu_to_be_16((uint16_t)(len - 14));
 	*(unaligned_uint16_t *)(data + 24) = 0;
 	*(unaligned_uint16_t *)(data + 24) = rte_ipv4_cksum((const void *)(data + 14));
@@ -173,8 +172,8 @@ generator_superframe(struct generator *g, uint8_t *data, uint16_t segments)
 		sum = (sum >> 16) + (sum & 0xffff);
 	*(unaligned_uint16_t *)(data + (g->tcp ? 50 : 40)) = rte_cpu_to_be_16((uint16_t)sum);
 	for (uint32_t i = 0; i < segments; i++)
-		*(unaligned_uint64_t *)(data + g->tag + i * payload) =
-			rte_cpu_to_be_64(packet_tag(g->mark, g->flow, g->number + i));
+		*(unaligned_uint64_t *)(data + g->tag + i * payload) = rte_cpu_to_be_64(
+			packet_tag(g->mark, g->flow, g->number + i));
 	/* A whole superframe belongs to one flow: numbers go on within it. */
 	g->number += segments;
 	g->tcp_seq += segments * payload;

@@ -44,23 +44,23 @@ struct packet_template {
 
 struct generator {
 	struct packet_template template[JOB_MAX_SIZES];
-	uint8_t cycle[32];        /* template of each packet of a cycle of sizes */
+	uint8_t cycle[32]; /* template of each packet of a cycle of sizes */
 	uint8_t nb_cycle;
-	uint8_t at;               /* place in the cycle */
+	uint8_t at; /* place in the cycle */
 	bool tcp;
-	uint16_t tag;             /* offset of the tag */
+	uint16_t tag; /* offset of the tag */
 	uint16_t mark;
-	uint32_t flow;            /* of the next packet */
+	uint32_t flow; /* of the next packet */
 	uint32_t flows;
-	uint32_t number;          /* of the next packet, within its flow */
-	uint32_t tcp_seq;         /* its sequence number */
+	uint32_t number;  /* of the next packet, within its flow */
+	uint32_t tcp_seq; /* its sequence number */
 	uint16_t max_size;
 };
 
 struct checker {
 	uint16_t tag;
 	uint16_t mark;
-	uint16_t size;            /* of every packet, 0: they differ */
+	uint16_t size; /* of every packet, 0: they differ */
 	uint32_t flows;
 	uint64_t late;
 	uint64_t misfit;
@@ -127,8 +127,8 @@ generator_next(struct generator *g, uint8_t *data)
 	port = (uint16_t)(PACKET_SRC_PORT + g->flow);
 	sum += port + (g->flow & 0xffff) + (g->number >> 16) + (g->number & 0xffff);
 	*(unaligned_uint16_t *)(data + 34) = rte_cpu_to_be_16(port);
-	*(unaligned_uint64_t *)(data + g->tag) =
-		rte_cpu_to_be_64(packet_tag(g->mark, g->flow, g->number));
+	*(unaligned_uint64_t *)(data +
+				g->tag) = rte_cpu_to_be_64(packet_tag(g->mark, g->flow, g->number));
 	if (g->tcp) {
 		*(unaligned_uint32_t *)(data + 38) = rte_cpu_to_be_32(g->tcp_seq);
 		sum += (g->tcp_seq >> 16) + (g->tcp_seq & 0xffff);
@@ -139,8 +139,8 @@ generator_next(struct generator *g, uint8_t *data)
 	if (g->tcp)
 		*(unaligned_uint16_t *)(data + 50) = rte_cpu_to_be_16((uint16_t)sum);
 	else
-		*(unaligned_uint16_t *)(data + 40) =
-			rte_cpu_to_be_16((uint16_t)(sum == 0 ? 0xffff : sum));
+		*(unaligned_uint16_t *)(data +
+					40) = rte_cpu_to_be_16((uint16_t)(sum == 0 ? 0xffff : sum));
 	generator_advance(g, (uint16_t)(t->size - g->tag));
 	return t->size;
 }

@@ -32,19 +32,19 @@ port_eal(struct worker *w)
 	snprintf(core, sizeof(core), "%d", w->job.core);
 	snprintf(vdev, sizeof(vdev), "--vdev=%s", w->job.vdev);
 	snprintf(plugin, sizeof(plugin), "%s", w->job.plugin);
-	argv[argc++] = (char *)(uintptr_t)"dpdk-tapbatch-perf";
-	argv[argc++] = (char *)(uintptr_t)"-l";
+	argv[argc++] = (char *)(uintptr_t) "dpdk-tapbatch-perf";
+	argv[argc++] = (char *)(uintptr_t) "-l";
 	argv[argc++] = core;
-	argv[argc++] = (char *)(uintptr_t)"--no-huge";
-	argv[argc++] = (char *)(uintptr_t)"-m";
+	argv[argc++] = (char *)(uintptr_t) "--no-huge";
+	argv[argc++] = (char *)(uintptr_t) "-m";
 	argv[argc++] = (char *)(uintptr_t)MEMORY_MB;
-	argv[argc++] = (char *)(uintptr_t)"--no-shconf";
-	argv[argc++] = (char *)(uintptr_t)"--no-pci";
-	argv[argc++] = (char *)(uintptr_t)"--no-telemetry";
+	argv[argc++] = (char *)(uintptr_t) "--no-shconf";
+	argv[argc++] = (char *)(uintptr_t) "--no-pci";
+	argv[argc++] = (char *)(uintptr_t) "--no-telemetry";
 	if (w->job.vdev[0] != '\0')
 		argv[argc++] = vdev;
 	if (plugin[0] != '\0') {
-		argv[argc++] = (char *)(uintptr_t)"-d";
+		argv[argc++] = (char *)(uintptr_t) "-d";
 		argv[argc++] = plugin;
 	}
 	if (rte_eal_init(argc, argv) < 0)
@@ -86,7 +86,8 @@ port_pools(struct worker *w, struct port *p)
 		largest = RTE_MAX(largest, w->job.traffic.size[i]);
 	p->tx_pool = rte_pktmbuf_pool_create("perf_tx", POOL_SIZE, POOL_CACHE, 0,
 					     (uint16_t)(RTE_MAX(largest, 2048) +
-							RTE_PKTMBUF_HEADROOM), SOCKET_ID_ANY);
+							RTE_PKTMBUF_HEADROOM),
+					     SOCKET_ID_ANY);
 	if (p->tx_pool == NULL)
 		return worker_fail(w, "no pool of %u mbufs: %s", POOL_SIZE,
 				   rte_strerror(rte_errno));
@@ -105,8 +106,8 @@ setup_queues(struct worker *w, struct port *p, const struct rte_eth_conf *conf, 
 	ret = rte_eth_dev_configure(p->id, queues, queues, conf);
 	if (ret < 0) {
 		w->out.unsupported = true;
-		return worker_fail(w, "%s cannot be configured with %u queues%s%s: %s",
-				   w->job.vdev, queues, w->job.lro ? ", LRO" : "",
+		return worker_fail(w, "%s cannot be configured with %u queues%s%s: %s", w->job.vdev,
+				   queues, w->job.lro ? ", LRO" : "",
 				   w->job.interrupts ? ", Rx interrupts" : "", rte_strerror(-ret));
 	}
 	ret = rte_eth_dev_adjust_nb_rx_tx_desc(p->id, &nb_rxd, &nb_txd);
@@ -124,7 +125,7 @@ bool
 port_start(struct worker *w, struct port *p)
 {
 	uint16_t queues = w->job.queues ? w->job.queues : 1;
-	struct rte_eth_conf conf = {0};
+	struct rte_eth_conf conf = { 0 };
 	struct rte_eth_dev_info info;
 	uint64_t wanted = 0;
 	int ret;
@@ -144,8 +145,8 @@ port_start(struct worker *w, struct port *p)
 	}
 	conf.rxmode.offloads = wanted;
 	if (w->job.lro)
-		conf.rxmode.max_lro_pkt_size = info.max_lro_pkt_size ? info.max_lro_pkt_size
-								     : info.max_rx_pktlen;
+		conf.rxmode.max_lro_pkt_size = info.max_lro_pkt_size ? info.max_lro_pkt_size :
+								       info.max_rx_pktlen;
 	conf.intr_conf.rxq = w->job.interrupts || w->job.armed;
 	if (p->rx_pool == NULL && !port_pools(w, p))
 		return false;
@@ -165,8 +166,8 @@ port_start(struct worker *w, struct port *p)
 bool
 port_interrupts(struct worker *w, struct port *p)
 {
-	int ret = rte_eth_dev_rx_intr_ctl_q(p->id, 0, RTE_EPOLL_PER_THREAD,
-					    RTE_INTR_EVENT_ADD, NULL);
+	int ret = rte_eth_dev_rx_intr_ctl_q(p->id, 0, RTE_EPOLL_PER_THREAD, RTE_INTR_EVENT_ADD,
+					    NULL);
 
 	if (ret == 0)
 		ret = rte_eth_dev_rx_intr_enable(p->id, 0);

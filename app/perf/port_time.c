@@ -34,7 +34,7 @@ bool
 port_dpdk(struct worker *w)
 {
 	char name[64], *arguments, vdev[sizeof(w->job.vdev)];
-	struct port p = {0};
+	struct port p = { 0 };
 	uint64_t before, t[5];
 
 	/* EAL starts without the port, so that the port's own time can be told. */

@@ -106,7 +106,7 @@ close_pair:
 	close(pair[1]);
 close_log:
 	close(p->log);
-	*p = (struct process){0};
+	*p = (struct process){ 0 };
 	return false;
 }
 
@@ -214,7 +214,7 @@ program_start(struct process *p, int netns, int core, char *const argv[])
 		close(in[0]);
 		close(in[1]);
 		close(p->log);
-		*p = (struct process){0};
+		*p = (struct process){ 0 };
 		return false;
 	}
 	if (p->pid == 0) {
@@ -321,7 +321,7 @@ process_end(struct process *p)
 	}
 	close(p->fd);
 	close(p->log);
-	*p = (struct process){0};
+	*p = (struct process){ 0 };
 }
 
 void
@@ -332,7 +332,7 @@ process_log_tail(const struct process *p, char *text, size_t size)
 
 	while (len > 0 && log[len - 1] == '\n')
 		log[--len] = '\0';
-	snprintf(text, size, "%s", len == 0 ? "(it wrote nothing)"
-					    : log + (len >= size ? len - size + 1 : 0));
+	snprintf(text, size, "%s",
+		 len == 0 ? "(it wrote nothing)" : log + (len >= size ? len - size + 1 : 0));
 	free(log);
 }

@@ -18,9 +18,9 @@
 #include "job.h"
 
 struct process {
-	pid_t pid;     /* 0: not running */
-	int fd;        /* to a worker; standard input of another program */
-	int log;       /* what it writes to standard output and error */
+	pid_t pid; /* 0: not running */
+	int fd;    /* to a worker; standard input of another program */
+	int log;   /* what it writes to standard output and error */
 	char name[32];
 };
 

@@ -26,7 +26,7 @@ raw_open(struct worker *w, const char *iface, bool vnet, bool offloads)
 {
 	unsigned int flags = offloads ? TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN : 0;
 	int header = sizeof(struct raw_vnet_hdr);
-	struct ifreq request = {0};
+	struct ifreq request = { 0 };
 	int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0) {

@@ -29,7 +29,7 @@ ring_open(struct worker *w, struct io_uring *ring, int fd)
 	int ret = io_uring_queue_init_params(MAX_BATCH, ring, &params);
 
 	if (ret == -EINVAL) { /* before Linux 6.1 */
-		params = (struct io_uring_params){0};
+		params = (struct io_uring_params){ 0 };
 		ret = io_uring_queue_init_params(MAX_BATCH, ring, &params);
 	}
 	if (ret < 0) {
@@ -101,7 +101,8 @@ send_uring(struct worker *w)
 			prepare_write(&ring, i, len[i]);
 		}
 		io_uring_submit_and_wait(&ring, batch);
-		io_uring_for_each_cqe(&ring, head, cqe) {
+		io_uring_for_each_cqe(&ring, head, cqe)
+		{
 			if (unlikely(cqe->res < 0))
 				return worker_fail(w, "write to %s: %s", w->job.iface,
 						   strerror(-cqe->res));
@@ -126,7 +127,8 @@ read_batch(struct worker *w, struct io_uring *ring, struct checker *check, uint1
 	for (uint16_t i = 0; i < batch; i++)
 		prepare_read(ring, i);
 	io_uring_submit_and_wait(ring, batch);
-	io_uring_for_each_cqe(ring, head, cqe) {
+	io_uring_for_each_cqe(ring, head, cqe)
+	{
 		uint32_t len = (uint32_t)cqe->res;
 
 		done++;

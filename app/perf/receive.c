@@ -52,8 +52,8 @@ check_burst(struct worker *w, struct rte_mbuf **burst, uint16_t n)
 
 			packets += k;
 			bytes += m->pkt_len + (k > 1 ? (k - 1) * check.tag : 0);
-		} else if (checker_packet(&check, rte_pktmbuf_mtod(m, const uint8_t *),
-					  m->data_len, m->pkt_len)) {
+		} else if (checker_packet(&check, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len,
+					  m->pkt_len)) {
 			packets++;
 			bytes += m->pkt_len;
 		}
@@ -104,7 +104,7 @@ interrupt_loop(struct worker *w, struct port *p)
 bool
 receive_dpdk(struct worker *w)
 {
-	struct port p = {0};
+	struct port p = { 0 };
 
 	checker_init(&check, &w->job.traffic);
 	if (!port_eal(w) || !port_start(w, &p))

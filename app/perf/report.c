@@ -87,8 +87,9 @@ metric_json(const struct perf_case *c, enum metric m)
 	for (size_t i = 0; i < c->nb_samples; i++) {
 		double v = c->samples[i].value[m];
 
-		json_array_append_new(samples, c->samples[i].status != RUN_OK || isnan(v)
-						       ? json_null() : json_real(v));
+		json_array_append_new(samples, c->samples[i].status != RUN_OK || isnan(v) ?
+						       json_null() :
+						       json_real(v));
 	}
 	json_object_set_new(object, "unit", json_string(metric_info[m].unit));
 	json_object_set_new(object, "samples", samples);
@@ -198,8 +199,8 @@ static bool
 write_report(const struct report *r, const char *dir)
 {
 	char script[512], json[512], tail[512];
-	char *argv[] = {"/usr/bin/python3", script, json, (char *)(uintptr_t)dir, NULL};
-	struct process p = {0};
+	char *argv[] = { "/usr/bin/python3", script, json, (char *)(uintptr_t)dir, NULL };
+	struct process p = { 0 };
 	bool ok;
 
 	if (mkdir(dir, 0777) < 0 && errno != EEXIST) {

@@ -73,8 +73,10 @@ run_prepare_port(struct scene *scene, const struct driver *d, const char *iface)
 bool
 run_kernel_cuts(struct scene *scene, int side, const char *iface)
 {
-	char *argv[] = {"ethtool", "-K", (char *)(uintptr_t)iface, "tx", "off", "sg", "off",
-			"tso", "off", "gso", "off", NULL};
+	char *argv[] = { "ethtool", "-K",  (char *)(uintptr_t)iface,
+			 "tx",      "off", "sg",
+			 "off",     "tso", "off",
+			 "gso",     "off", NULL };
 
 	return scene_run(scene, side, argv);
 }
@@ -181,18 +183,23 @@ rate_values(const struct outcome *o, double *mpps, double *gbps, double *burst)
 	*burst = per(0, packets, o->to.count.calls - o->from.count.calls);
 }
 
-/* Somebody else on a worker's core spoils the figures; a worker that polls shows it. */
+/* Somebody else on a worker's core spoils the figures; a worker that polls shows it. One
+ * that was away when the window began, or ended, had a window of another length.
+ */
 static double
-core_share(const struct outcome *o)
+core_share(const struct outcome *o, const struct run_times *times)
 {
+	double wanted = times->measure_ms * 1e6;
+	double had = (double)(o->to.ns - o->from.ns);
+
 	return (double)(grown(o->from.user_ns, o->to.user_ns) +
 			grown(o->from.system_ns, o->to.system_ns)) /
-	       (double)(o->to.ns - o->from.ns) * 100;
+	       fmax(wanted, had) * 100;
 }
 
 static void
-window_values(struct sample *s, const struct run *run, const struct outcome *tx,
-	      const struct outcome *rx, uint64_t kernel_ns)
+window_values(struct sample *s, const struct run *run, const struct run_times *times,
+	      const struct outcome *tx, const struct outcome *rx, uint64_t kernel_ns)
 {
 	double *v = s->value;
 	double ns = (double)(rx->to.ns - rx->from.ns);
@@ -202,23 +209,25 @@ window_values(struct sample *s, const struct run *run, const struct outcome *tx,
 	rate_values(rx, &v[M_RX_MPPS], &v[M_RX_GBPS], &v[M_RX_BURST]);
 	cpu_values(tx, &v[M_TX_NS], &v[M_TX_USER_NS], &v[M_TX_SYS_NS]);
 	cpu_values(rx, &v[M_RX_NS], &v[M_RX_USER_NS], &v[M_RX_SYS_NS]);
-	v[M_OTHER_NS] = per(0, kernel_ns + grown(tx->from.other_ns, tx->to.other_ns) +
-			    grown(rx->from.other_ns, rx->to.other_ns), received);
+	v[M_OTHER_NS] = per(0,
+			    kernel_ns + grown(tx->from.other_ns, tx->to.other_ns) +
+				    grown(rx->from.other_ns, rx->to.other_ns),
+			    received);
 	v[M_SLEEPS] = (double)(rx->to.count.sleeps - rx->from.count.sleeps) / ns * 1e9;
 	v[M_SWITCHES] = (double)(rx->to.switches - rx->from.switches) / ns * 1e9;
-	v[M_CORE_PCT] = core_share(tx);
-	if (!run->rx_interrupts && core_share(rx) < v[M_CORE_PCT])
-		v[M_CORE_PCT] = core_share(rx);
+	v[M_CORE_PCT] = core_share(tx, times);
+	if (!run->rx_interrupts)
+		v[M_CORE_PCT] = fmin(v[M_CORE_PCT], core_share(rx, times));
 	v[M_CPU_PCT] = (double)(grown(rx->from.user_ns, rx->to.user_ns) +
 				grown(rx->from.system_ns, rx->to.system_ns) +
-				grown(rx->from.other_ns, rx->to.other_ns)) / ns * 100;
+				grown(rx->from.other_ns, rx->to.other_ns)) /
+		       ns * 100;
 }
 
 /* Where every packet of the run, warm-up and all, has gone. */
 static void
-balance(struct sample *s, const struct run *run, const struct outcome *tx,
-	const struct outcome *rx, const struct interface_counters *at_sender,
-	const struct interface_counters *at_receiver)
+balance(struct sample *s, const struct run *run, const struct outcome *tx, const struct outcome *rx,
+	const struct interface_counters *at_sender, const struct interface_counters *at_receiver)
 {
 	uint64_t sent = tx->total.packets, received = rx->total.packets;
 	uint64_t lost = sent > received ? sent - received : 0;
@@ -229,8 +238,8 @@ balance(struct sample *s, const struct run *run, const struct outcome *tx,
 	uint64_t at_most = at_receiver->tx_dropped * MAX_SEGMENTS + errors;
 	uint64_t uncounted = lost > at_most ? lost - at_most : 0;
 
-	if (!(run->sender->kind == DRIVER_TAPBATCH ||
-	      run->sender->backend == BACKEND_SUPERFRAME) || run->kernel_cuts)
+	if (!(run->sender->kind == DRIVER_TAPBATCH || run->sender->backend == BACKEND_SUPERFRAME) ||
+	    run->kernel_cuts)
 		uncounted = lost > counted ? lost - counted : 0;
 	s->value[M_SENT] = (double)sent;
 	s->value[M_RECEIVED] = (double)received;
@@ -257,8 +266,10 @@ balance(struct sample *s, const struct run *run, const struct outcome *tx,
 		run_fail(s, RUN_INVALID, "%" PRIu64 " of %" PRIu64 " packets lost, none expected",
 			 lost, sent);
 	if (uncounted != 0 && run->receiver->accounts && run->sender->accounts)
-		run_fail(s, RUN_INVALID, "%" PRIu64 " of %" PRIu64 " packets lost, and only %"
-			 PRIu64 " frames counted as dropped", lost, sent, counted);
+		run_fail(s, RUN_INVALID,
+			 "%" PRIu64 " of %" PRIu64 " packets lost, and only %" PRIu64
+			 " frames counted as dropped",
+			 lost, sent, counted);
 }
 
 static bool
@@ -306,9 +317,9 @@ static void
 run_bridge(const struct run *run, const struct run_times *times, struct scene *scene,
 	   struct sample *s)
 {
-	struct interface_counters at_receiver = {0}, at_sender = {0};
+	struct interface_counters at_receiver = { 0 }, at_sender = { 0 };
 	static struct outcome outcomes[2];
-	struct process workers[2] = {0};
+	struct process workers[2] = { 0 };
 	uint64_t kernel_ns = 0;
 	char names[2][16];
 
@@ -325,7 +336,7 @@ run_bridge(const struct run *run, const struct run_times *times, struct scene *s
 	    go_through(workers, outcomes, 2, times, s, &kernel_ns) &&
 	    scene_counters(names[0], &at_receiver) && scene_counters(names[1], &at_sender) &&
 	    collect(workers, outcomes, 2, s)) {
-		window_values(s, run, &outcomes[1], &outcomes[0], kernel_ns);
+		window_values(s, run, times, &outcomes[1], &outcomes[0], kernel_ns);
 		balance(s, run, &outcomes[1], &outcomes[0], &at_sender, &at_receiver);
 	} else {
 		run_fail(s, RUN_FAILED, "counters of %s and %s cannot be read", names[0], names[1]);
@@ -338,10 +349,12 @@ static void
 run_sink(const struct run *run, const struct run_times *times, struct sample *s)
 {
 	static const struct driver sink = {
-		.name = "net_null", .backend = BACKEND_DPDK, .vdev = "net_null%u%.0s",
+		.name = "net_null",
+		.backend = BACKEND_DPDK,
+		.vdev = "net_null%u%.0s",
 	};
 	static struct outcome out;
-	struct process worker = {0};
+	struct process worker = { 0 };
 	uint64_t kernel_ns = 0;
 	double *v = s->value;
 	struct job job;
@@ -366,23 +379,24 @@ address_port(struct scene *scene, const struct run *run, char *name, size_t size
 	run_bridge_side(run->receiver, "rx0", name, size);
 	scene_ip(scene, "link set %s up", name);
 	scene_ip(scene, "address add 198.18.0.1/24 dev %s", name);
-	scene_ip(scene, "neighbour replace 198.18.0.2 lladdr " PACKET_DST_MAC " dev %s nud permanent",
+	scene_ip(scene,
+		 "neighbour replace 198.18.0.2 lladdr " PACKET_DST_MAC " dev %s nud permanent",
 		 name);
 	/* A packet socket would see checksums that were never filled in. */
-	return scene_apply(scene, -1) && (run->receiver->kind != DRIVER_VETH ||
-					  run_kernel_cuts(scene, -1, name));
+	return scene_apply(scene, -1) &&
+	       (run->receiver->kind != DRIVER_VETH || run_kernel_cuts(scene, -1, name));
 }
 
 static void
-echo_values(struct sample *s, const struct run *run, const struct outcome *echo,
-	    const struct outcome *client)
+echo_values(struct sample *s, const struct run *run, const struct run_times *times,
+	    const struct outcome *echo, const struct outcome *client)
 {
 	double *v = s->value;
 
 	rate_values(client, &v[M_RATE], NULL, &v[M_TX_BURST]);
 	v[M_TX_BURST] = NAN;
 	v[M_RATE] *= 1e6;
-	v[M_CPU_PCT] = core_share(echo);
+	v[M_CPU_PCT] = core_share(echo, times);
 	if (!run->rx_interrupts)
 		v[M_CORE_PCT] = v[M_CPU_PCT];
 	v[M_SWITCHES] = (double)(echo->to.switches - echo->from.switches) /
@@ -407,7 +421,7 @@ run_echo(const struct run *run, const struct run_times *times, struct scene *sce
 	 struct sample *s)
 {
 	static struct outcome outcomes[2];
-	struct process workers[2] = {0};
+	struct process workers[2] = { 0 };
 	uint64_t kernel_ns = 0;
 	struct job job;
 	char name[16];
@@ -445,7 +459,7 @@ run_echo(const struct run *run, const struct run_times *times, struct scene *sce
 		worker_failed(s, &outcomes[1]);
 	else if (go_through(workers, outcomes, 2, times, s, &kernel_ns) &&
 		 collect(workers, outcomes, 2, s))
-		echo_values(s, run, &outcomes[0], &outcomes[1]);
+		echo_values(s, run, times, &outcomes[0], &outcomes[1]);
 end:
 	for (int i = 0; i < 2; i++)
 		process_end(&workers[i]);
@@ -456,7 +470,7 @@ run_port(const struct run *run, const struct run_times *times, struct scene *sce
 	 struct sample *s)
 {
 	static struct outcome out;
-	struct process worker = {0};
+	struct process worker = { 0 };
 	double *v = s->value;
 	struct job job;
 
@@ -471,7 +485,7 @@ run_port(const struct run *run, const struct run_times *times, struct scene *sce
 		run_fail(s, RUN_FAILED, "worker does not start");
 	else if (!worker_await_ready(&worker, &out))
 		worker_failed(s, &out);
-	else if (worker_go(&worker, &(struct schedule){0}) &&
+	else if (worker_go(&worker, &(struct schedule){ 0 }) &&
 		 worker_await_finish(&worker, &out, FINISH_TIMEOUT_MS) &&
 		 worker_collect(&worker, &out)) {
 		v[M_PROBE_MS] = (double)out.probe_ns / 1e6;

@@ -17,11 +17,11 @@
 #include "metric.h"
 
 enum run_kind {
-	RUN_BRIDGE,  /* sender -> port -> bridge -> port -> receiver */
-	RUN_ECHO,    /* socket -> kernel -> port -> echo, and back */
-	RUN_STREAM,  /* iperf3 -> port A -> forwarder -> port B -> iperf3 */
-	RUN_PORT,    /* bring a port up and down */
-	RUN_SINK,    /* sender alone, on net_null: what the generator itself costs */
+	RUN_BRIDGE, /* sender -> port -> bridge -> port -> receiver */
+	RUN_ECHO,   /* socket -> kernel -> port -> echo, and back */
+	RUN_STREAM, /* iperf3 -> port A -> forwarder -> port B -> iperf3 */
+	RUN_PORT,   /* bring a port up and down */
+	RUN_SINK,   /* sender alone, on net_null: what the generator itself costs */
 };
 
 enum run_losses {
@@ -39,20 +39,20 @@ struct run {
 	uint16_t tx_burst;
 	uint16_t rx_burst;
 	uint16_t queues;
-	uint16_t segments;       /* of a superframe, raw sender */
-	uint32_t data_room;      /* of the receiver's mbufs */
-	uint32_t hold_ns;        /* what the receiver dawdles over each packet */
-	uint32_t interval_ns;    /* between requests */
-	uint32_t txqlen;         /* of the receiver's interface, 0: as it is */
+	uint16_t segments;    /* of a superframe, raw sender */
+	uint32_t data_room;   /* of the receiver's mbufs */
+	uint32_t hold_ns;     /* what the receiver dawdles over each packet */
+	uint32_t interval_ns; /* between requests */
+	uint32_t txqlen;      /* of the receiver's interface, 0: as it is */
 	bool rx_interrupts;
-	bool rx_armed;           /* interrupt armed all the time, though polling */
+	bool rx_armed; /* interrupt armed all the time, though polling */
 	bool lro;
 	bool scatter;
-	bool kernel_cuts;        /* the receiver's interface is given no superframes */
+	bool kernel_cuts; /* the receiver's interface is given no superframes */
 	bool icmp;
 	bool udp_stream;
-	uint16_t load;           /* echo: datagrams that each request must queue behind */
-	bool offloads;           /* stream: LRO and TSO on the forwarder's ports */
+	uint16_t load; /* echo: datagrams that each request must queue behind */
+	bool offloads; /* stream: LRO and TSO on the forwarder's ports */
 	enum run_losses losses;
 };
 
@@ -65,7 +65,7 @@ enum run_status {
 
 struct sample {
 	enum run_status status;
-	char why[512]; /* if not RUN_OK */
+	char why[512];         /* if not RUN_OK */
 	double value[METRICS]; /* NAN: not measured */
 };
 

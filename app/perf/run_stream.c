@@ -21,9 +21,9 @@
 #include "worker.h"
 
 #define READY_TIMEOUT_MS 20000
-#define TX_OFFLOADS                                                                                \
-	(RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |                            \
-	 RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_UDP_TSO |  \
+#define TX_OFFLOADS                                                                               \
+	(RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |                           \
+	 RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_UDP_TSO | \
 	 RTE_ETH_TX_OFFLOAD_MULTI_SEGS)
 
 static bool
@@ -37,16 +37,16 @@ start_testpmd(struct process *p, const struct run *run, const struct run_times *
 	snprintf(offloads, sizeof(offloads), "--tx-offloads=0x%llx",
 		 (unsigned long long)TX_OFFLOADS);
 	/* Its words are waited for, so they must not stay in a buffer. */
-	argv[argc++] = (char *)(uintptr_t)"stdbuf";
-	argv[argc++] = (char *)(uintptr_t)"-oL";
-	argv[argc++] = (char *)(uintptr_t)"dpdk-testpmd";
+	argv[argc++] = (char *)(uintptr_t) "stdbuf";
+	argv[argc++] = (char *)(uintptr_t) "-oL";
+	argv[argc++] = (char *)(uintptr_t) "dpdk-testpmd";
 	argv[argc++] = lcores;
-	argv[argc++] = (char *)(uintptr_t)"--no-huge";
-	argv[argc++] = (char *)(uintptr_t)"-m";
-	argv[argc++] = (char *)(uintptr_t)"512";
-	argv[argc++] = (char *)(uintptr_t)"--no-shconf";
-	argv[argc++] = (char *)(uintptr_t)"--no-pci";
-	argv[argc++] = (char *)(uintptr_t)"--no-telemetry";
+	argv[argc++] = (char *)(uintptr_t) "--no-huge";
+	argv[argc++] = (char *)(uintptr_t) "-m";
+	argv[argc++] = (char *)(uintptr_t) "512";
+	argv[argc++] = (char *)(uintptr_t) "--no-shconf";
+	argv[argc++] = (char *)(uintptr_t) "--no-pci";
+	argv[argc++] = (char *)(uintptr_t) "--no-telemetry";
 	for (int i = 0; i < 2; i++) {
 		char args[256];
 
@@ -56,19 +56,19 @@ start_testpmd(struct process *p, const struct run *run, const struct run_times *
 		argv[argc++] = vdev[i];
 	}
 	if (run->receiver->kind == DRIVER_TAPBATCH) {
-		argv[argc++] = (char *)(uintptr_t)"-d";
+		argv[argc++] = (char *)(uintptr_t) "-d";
 		argv[argc++] = (char *)(uintptr_t)driver_plugin();
 	}
-	argv[argc++] = (char *)(uintptr_t)"--";
-	argv[argc++] = (char *)(uintptr_t)"--forward-mode=io";
-	argv[argc++] = (char *)(uintptr_t)"--auto-start";
-	argv[argc++] = (char *)(uintptr_t)"--total-num-mbufs=16384";
-	argv[argc++] = (char *)(uintptr_t)"--burst=64";
+	argv[argc++] = (char *)(uintptr_t) "--";
+	argv[argc++] = (char *)(uintptr_t) "--forward-mode=io";
+	argv[argc++] = (char *)(uintptr_t) "--auto-start";
+	argv[argc++] = (char *)(uintptr_t) "--total-num-mbufs=16384";
+	argv[argc++] = (char *)(uintptr_t) "--burst=64";
 	if (run->offloads) {
-		argv[argc++] = (char *)(uintptr_t)"--enable-lro";
-		argv[argc++] = (char *)(uintptr_t)"--max-lro-pkt-size=65535";
-		argv[argc++] = (char *)(uintptr_t)"--enable-rx-cksum";
-		argv[argc++] = (char *)(uintptr_t)"--enable-scatter";
+		argv[argc++] = (char *)(uintptr_t) "--enable-lro";
+		argv[argc++] = (char *)(uintptr_t) "--max-lro-pkt-size=65535";
+		argv[argc++] = (char *)(uintptr_t) "--enable-rx-cksum";
+		argv[argc++] = (char *)(uintptr_t) "--enable-scatter";
 		argv[argc++] = offloads;
 	}
 	argv[argc] = NULL;
@@ -170,16 +170,16 @@ run_iperf(const struct run *run, const struct run_times *times, struct scene *sc
 	  const struct process *forwarder, struct sample *s)
 {
 	uint64_t begin, cpu;
-	char *server[] = {"iperf3", "-s", "-1", "--forceflush", NULL};
-	char *argv[24] = {"iperf3", "-c", "198.18.0.2", "-J", "-O", "1", "-t"};
-	struct process p[2] = {0};
+	char *server[] = { "iperf3", "-s", "-1", "--forceflush", NULL };
+	char *argv[24] = { "iperf3", "-c", "198.18.0.2", "-J", "-O", "1", "-t" };
+	struct process p[2] = { 0 };
 	char seconds[16];
 	int argc = 7;
 
 	snprintf(seconds, sizeof(seconds), "%u", RTE_MAX(1u, (times->measure_ms + 500) / 1000));
 	argv[argc++] = seconds;
 	if (run->udp_stream) {
-		char *udp[] = {"-u", "-b", "0", "-l", "1448"};
+		char *udp[] = { "-u", "-b", "0", "-l", "1448" };
 
 		for (size_t i = 0; i < RTE_DIM(udp); i++)
 			argv[argc++] = udp[i];
@@ -206,7 +206,7 @@ void
 run_stream(const struct run *run, const struct run_times *times, struct scene *scene,
 	   struct sample *s)
 {
-	struct process forwarder = {0};
+	struct process forwarder = { 0 };
 
 	run_prepare_port(scene, run->receiver, "fwa");
 	run_prepare_port(scene, run->receiver, "fwb");

@@ -53,7 +53,7 @@ new_namespace(void)
 bool
 scene_enter(struct scene *s)
 {
-	*s = (struct scene){ .side = {-1, -1} };
+	*s = (struct scene){ .side = { -1, -1 } };
 	return new_namespace();
 }
 
@@ -79,7 +79,7 @@ scene_leave(struct scene *s)
 		if (s->side[i] >= 0)
 			close(s->side[i]);
 	free(s->commands);
-	*s = (struct scene){ .side = {-1, -1} };
+	*s = (struct scene){ .side = { -1, -1 } };
 	unshare(CLONE_NEWNET);
 }
 
@@ -119,8 +119,8 @@ finish(struct process *p, const char *what)
 bool
 scene_apply(struct scene *s, int side)
 {
-	char *argv[] = {"ip", "-batch", "-", NULL};
-	struct process p = {0};
+	char *argv[] = { "ip", "-batch", "-", NULL };
+	struct process p = { 0 };
 	bool ok = program_start(&p, side < 0 ? -1 : s->side[side], -1, argv);
 
 	if (ok) {
@@ -141,7 +141,7 @@ scene_apply(struct scene *s, int side)
 bool
 scene_run(struct scene *s, int side, char *const argv[])
 {
-	struct process p = {0};
+	struct process p = { 0 };
 
 	return program_start(&p, side < 0 ? -1 : s->side[side], -1, argv) && finish(&p, argv[0]);
 }
@@ -157,8 +157,11 @@ scene_bridge(struct scene *s, const char *name)
 bool
 scene_attach(struct scene *s, const char *bridge, const char *iface, const char *mac)
 {
-	char *fdb[] = {"bridge", "fdb", "replace", (char *)(uintptr_t)mac, "dev",
-		       (char *)(uintptr_t)iface, "master", "static", NULL};
+	char *fdb[] = { "bridge",  "fdb",
+			"replace", (char *)(uintptr_t)mac,
+			"dev",     (char *)(uintptr_t)iface,
+			"master",  "static",
+			NULL };
 
 	scene_ip(s, "link set %s master %s up", iface, bridge);
 	return scene_apply(s, -1) && scene_run(s, -1, fdb);
@@ -174,10 +177,12 @@ scene_counters(const char *iface, struct interface_counters *c)
 	if (f == NULL)
 		return false;
 	while (!found && fgets(line, sizeof(line), f) != NULL)
-		found = sscanf(line, " %31[^:]: %*u %" SCNu64 " %*u %" SCNu64
-			       " %*u %*u %*u %*u %*u %" SCNu64 " %*u %" SCNu64, name,
-			       &c->rx_packets, &c->rx_dropped, &c->tx_packets,
-			       &c->tx_dropped) == 5 && strcmp(name, iface) == 0;
+		found = sscanf(line,
+			       " %31[^:]: %*u %" SCNu64 " %*u %" SCNu64
+			       " %*u %*u %*u %*u %*u %" SCNu64 " %*u %" SCNu64,
+			       name, &c->rx_packets, &c->rx_dropped, &c->tx_packets,
+			       &c->tx_dropped) == 5 &&
+			strcmp(name, iface) == 0;
 	fclose(f);
 	return found;
 }

@@ -70,7 +70,7 @@ bool
 send_dpdk(struct worker *w)
 {
 	static struct generator g;
-	struct port p = {0};
+	struct port p = { 0 };
 	const char *why = generator_init(&g, &w->job.traffic);
 
 	if (why != NULL)

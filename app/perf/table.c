@@ -61,8 +61,11 @@ row(const struct experiment *e, const struct case_list *list, const struct perf_
 	if (parameter > 0)
 		printf(" %-*s", parameter, c->parameter);
 	if (status != RUN_OK && main.n == 0) {
-		printf("  %s: %.*s\n", status == RUN_UNSUPPORTED ? "not possible" :
-		       status == RUN_INVALID ? "INVALID" : "FAILED", 70, why);
+		printf("  %s: %.*s\n",
+		       status == RUN_UNSUPPORTED ? "not possible" :
+		       status == RUN_INVALID     ? "INVALID" :
+						   "FAILED",
+		       70, why);
 		return;
 	}
 	for (int i = 0; i < EXPERIMENT_COLUMNS && e->column[i] != METRICS; i++) {
@@ -103,8 +106,9 @@ notes(const struct case_list *list)
 			least = fmin(least, case_summary(c, M_CORE_PCT).min);
 	}
 	if (disturbed > 0)
-		printf("\n  * disturbed: in %zu of %zu runs other processes took part of a worker's "
-		       "core, up to %.0f %%.\n", disturbed, runs, 100 - least);
+		printf("\n  * disturbed: in %zu of %zu runs other processes took part of a "
+		       "worker's core, up to %.0f %%.\n",
+		       disturbed, runs, 100 - least);
 }
 
 void

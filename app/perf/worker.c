@@ -174,12 +174,12 @@ static bool
 run(struct worker *w)
 {
 	static bool (*const role[][4])(struct worker *) = {
-		[ROLE_SEND] = {send_dpdk, send_rw, send_uring, send_superframe},
-		[ROLE_RECEIVE] = {receive_dpdk, receive_rw, receive_uring, receive_superframe},
-		[ROLE_ECHO] = {echo_dpdk, echo_rw, NULL, NULL},
-		[ROLE_CLIENT] = {client, client, client, client},
-		[ROLE_FORWARD] = {NULL, NULL, NULL, forward_superframe},
-		[ROLE_PORT] = {port_dpdk, NULL, NULL, NULL},
+		[ROLE_SEND] = { send_dpdk, send_rw, send_uring, send_superframe },
+		[ROLE_RECEIVE] = { receive_dpdk, receive_rw, receive_uring, receive_superframe },
+		[ROLE_ECHO] = { echo_dpdk, echo_rw, NULL, NULL },
+		[ROLE_CLIENT] = { client, client, client, client },
+		[ROLE_FORWARD] = { NULL, NULL, NULL, forward_superframe },
+		[ROLE_PORT] = { port_dpdk, NULL, NULL, NULL },
 	};
 	bool (*start)(struct worker *) = role[w->job.role][w->job.backend];
 	cpu_set_t cores;

@@ -18,19 +18,24 @@
 
 #include "job.h"
 
-enum window_phase { PHASE_WARM_UP, PHASE_MEASURE, PHASE_COOL_DOWN, PHASE_OVER };
+enum window_phase {
+	PHASE_WARM_UP,
+	PHASE_MEASURE,
+	PHASE_COOL_DOWN,
+	PHASE_OVER
+};
 
 struct worker {
-	int fd;               /* to the parent */
+	int fd; /* to the parent */
 	struct job job;
 	struct schedule times;
 	struct outcome out;
 
 	struct counters count; /* the loop's own */
 	enum window_phase phase;
-	uint64_t next_tick;    /* when the phase ends, in TSC ticks */
+	uint64_t next_tick; /* when the phase ends, in TSC ticks */
 	double ticks_per_ns;
-	bool finished;         /* the parent has been told */
+	bool finished; /* the parent has been told */
 };
 
 /* Runs the job that the parent sends over fd. Returns the exit status. */
