@@ -137,11 +137,21 @@ read_all(int fd, void *data, size_t len, unsigned int timeout_ms)
 static bool
 lost(struct process *p, struct outcome *out, const char *when)
 {
-	char tail[256];
+	char tail[256], how[64] = "hangs";
+	int status;
 
+	if (process_interrupted) {
+		snprintf(how, sizeof(how), "was interrupted");
+	} else if (waitpid(p->pid, &status, WNOHANG) == p->pid) {
+		p->pid = 0;
+		if (WIFSIGNALED(status))
+			snprintf(how, sizeof(how), "died of signal %d (%s)", WTERMSIG(status),
+				 strsignal(WTERMSIG(status)));
+		else
+			snprintf(how, sizeof(how), "exited with status %d", WEXITSTATUS(status));
+	}
 	process_log_tail(p, tail, sizeof(tail));
-	snprintf(out->error, sizeof(out->error), "%s %s %s: %s", p->name,
-		 process_interrupted ? "was interrupted" : "died or hangs", when, tail);
+	snprintf(out->error, sizeof(out->error), "%s %s %s: %s", p->name, how, when, tail);
 	process_end(p);
 	return false;
 }
@@ -332,6 +342,9 @@ process_log_tail(const struct process *p, char *text, size_t size)
 
 	while (len > 0 && log[len - 1] == '\n')
 		log[--len] = '\0';
+	for (size_t i = 0; i < len; i++)
+		if (log[i] == '\n')
+			log[i] = ' ';
 	snprintf(text, size, "%s",
 		 len == 0 ? "(it wrote nothing)" : log + (len >= size ? len - size + 1 : 0));
 	free(log);

@@ -67,7 +67,7 @@ uint64_t process_cpu_ns(const struct process *p);
 /* Kills it, if it runs, and frees what the parent holds. */
 void process_end(struct process *p);
 
-/* Copies the end of what it wrote, at most size - 1 bytes. */
+/* Copies the end of what it wrote, at most size - 1 bytes, as one line. */
 void process_log_tail(const struct process *p, char *text, size_t size);
 
 /* All that it wrote; to be freed. NULL without memory. */
