@@ -34,6 +34,7 @@ job_start() {
 	local name=$1 fd
 	shift
 	rm -f "$TEST_TMP/$name.in"
+	: >"$TEST_TMP/$name.log" # what an earlier job of the name said is not its answer
 	mkfifo "$TEST_TMP/$name.in"
 	exec {fd}<>"$TEST_TMP/$name.in"
 	"$@" <&"$fd" >"$TEST_TMP/$name.log" 2>&1 {fd}>&- &
@@ -178,4 +179,57 @@ moves_udp() {
 	all=$(iperf_value end.sum.packets)
 	echo "lost $lost of $all"
 	[ "$all" -gt 0 ] && [ "$lost" -eq 0 ]
+}
+
+# portool_start NAME EAL-ARGUMENT...: returns once it takes commands; fails if EAL does.
+portool_start() {
+	local name=$1
+	shift
+	job_start "$name" "${PORTOOL[@]:-$TOOLS/portool}" -l "${PORTOOL_CORES:-0}" \
+		-m "${PORTOOL_MB:-160}" "${EAL[@]}" "$@"
+	wait_for 20 answers_since "$name" 0 && job_alive "$name" || {
+		job_log "$name"
+		return 1
+	}
+}
+
+answers() { grep -c '^= ' "$TEST_TMP/$1.log" || true; }
+answers_since() { [ "$(answers "$1")" -gt "$2" ] || ! job_alive "$1"; }
+
+# po NAME COMMAND...: prints portool's answer, logs included; its status is the function's.
+# PO_SECONDS: how long it may take.
+po() {
+	local name=$1 before size line
+	shift
+	before=$(answers "$name")
+	size=$(stat -c %s "$TEST_TMP/$name.log")
+	job_tell "$name" "$*"
+	wait_for "${PO_SECONDS:-20}" answers_since "$name" "$before" || {
+		echo "portool does not answer to: $*"
+		return 1
+	}
+	line=$(tail -c +$((size + 1)) "$TEST_TMP/$name.log")
+	printf '%s\n' "$line"
+	[ "$(grep -c '^= 0' <<<"$line")" = 1 ]
+}
+
+# po_value NAME COMMAND... KEY: the number behind a word in the answer.
+po_value() {
+	po "${@:1:$#-1}" | awk -v key="${!#}" '{ for (i = 1; i < NF; i++) if ($i == key) { print $(i + 1); exit } }'
+}
+
+# po_stop NAME
+po_stop() {
+	job_tell "$1" quit
+	job_wait "$1"
+}
+
+# no_noise IFACE: the kernel sends nothing of its own there.
+no_noise() {
+	[ ! -d "/proc/sys/net/ipv6/conf/$1" ] || echo 1 >"/proc/sys/net/ipv6/conf/$1/disable_ipv6"
+}
+
+# quiet_ipv6: no interface that comes will send anything by itself.
+quiet_ipv6() {
+	echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
 }

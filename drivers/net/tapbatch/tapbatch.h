@@ -209,6 +209,8 @@ int tapbatch_tx_queue_stop(struct rte_eth_dev *dev, uint16_t id);
 /* Release what the engine keeps for a queue. */
 void tapbatch_rx_queue_close(struct tapbatch_local *local, struct tapbatch_rx_local *rx);
 void tapbatch_tx_queue_close(struct tapbatch_local *local, struct tapbatch_tx_io *io);
+/* Nobody reads an Rx queue that is not started: the kernel is to give it no packets. */
+void tapbatch_rx_queues_detach_unread(struct rte_eth_dev *dev);
 /* Opens or closes queue files until there are as many as Rx queues. */
 int tapbatch_queues_match(struct rte_eth_dev *dev);
 /* Checks one queue's pool against the MTU: 0, or -EINVAL after a message. */

@@ -169,7 +169,6 @@ close_queue_io(struct rte_eth_dev *dev)
 static int
 start_queues(struct rte_eth_dev *dev)
 {
-	struct tapbatch_local *local = tapbatch_local(dev);
 	uint16_t i;
 	int ret;
 
@@ -189,15 +188,6 @@ start_queues(struct rte_eth_dev *dev)
 		if (ret != 0)
 			return ret;
 	}
-	/* Nobody reads a queue that is not started. Detaching all of them would take
-	 * the interface from us: the first stays.
-	 */
-	for (i = 1; i < dev->data->nb_rx_queues; i++)
-		if (dev->data->rx_queue_state[i] != RTE_ETH_QUEUE_STATE_STARTED)
-			tapbatch_tun_set_attached(local->fds[i], false);
-	if (dev->data->nb_rx_queues > 1 &&
-	    dev->data->rx_queue_state[0] != RTE_ETH_QUEUE_STATE_STARTED)
-		tapbatch_tun_set_attached(local->fds[0], false);
 	return 0;
 }
 
@@ -251,6 +241,8 @@ tapbatch_dev_start(struct rte_eth_dev *dev)
 	}
 	/* Whatever can be wrong with the carrier is told, and is no reason to stop. */
 	update_carrier(dev, true);
+	/* Behind the carrier, which the kernel sets for an interface with queues only. */
+	tapbatch_rx_queues_detach_unread(dev);
 	dev->data->dev_started = 1;
 	tapbatch_link_update(dev, 0);
 	return 0;

@@ -276,6 +276,63 @@ tapbatch_queues_match(struct rte_eth_dev *dev)
 	return 0;
 }
 
+/* Whether another Rx queue of the port is started. */
+static bool
+others_started(const struct rte_eth_dev *dev, uint16_t id)
+{
+	uint16_t i;
+
+	for (i = 0; i < dev->data->nb_rx_queues; i++)
+		if (i != id && dev->data->rx_queue_state[i] == RTE_ETH_QUEUE_STATE_STARTED)
+			return true;
+	return false;
+}
+
+/* Counts what the kernel drops with the queue's detachment, and what was read before. */
+static void
+count_stop_drops(struct tapbatch_local *local, struct tapbatch_rxq *rxq,
+		 struct tapbatch_rx_local *rx)
+{
+	uint16_t got;
+
+	rxq->stats.stop_drops += rx->split.done ? 0 : rx->split.nb_left;
+	rxq->stats.stop_drops += rx->count - rx->next;
+	rx->split.done = true;
+	do {
+		got = local->engine->rx(&rx->io, local->engine->nb_slots);
+		rxq->stats.stop_drops += got;
+	} while (got > 0);
+	rx->next = 0;
+	rx->count = 0;
+}
+
+/* The kernel steers no more flows to the queue. */
+static void
+detach_queue(struct rte_eth_dev *dev, uint16_t id)
+{
+	struct tapbatch_local *local = tapbatch_local(dev);
+	int ret;
+
+	if (local->rx[id]->io.fd >= 0)
+		count_stop_drops(local, dev->data->rx_queues[id], local->rx[id]);
+	ret = tapbatch_tun_set_attached(local->fds[id], false);
+	/* -EINVAL: it was detached before. */
+	if (ret != 0 && ret != -EBADFD && ret != -EINVAL)
+		TAPBATCH_LOG(WARNING, "port %u Rx queue %u cannot be detached: %s",
+			     dev->data->port_id, id, strerror(-ret));
+}
+
+void
+tapbatch_rx_queues_detach_unread(struct rte_eth_dev *dev)
+{
+	uint16_t i;
+
+	/* A single queue has no other one that could take its flows. */
+	for (i = 0; dev->data->nb_rx_queues > 1 && i < dev->data->nb_rx_queues; i++)
+		if (dev->data->rx_queue_state[i] != RTE_ETH_QUEUE_STATE_STARTED)
+			detach_queue(dev, i);
+}
+
 int
 tapbatch_rx_queue_start(struct rte_eth_dev *dev, uint16_t id)
 {
@@ -309,44 +366,16 @@ tapbatch_rx_queue_start(struct rte_eth_dev *dev, uint16_t id)
 			return ret;
 	}
 	dev->data->rx_queue_state[id] = RTE_ETH_QUEUE_STATE_STARTED;
+	/* The queue that was stopped last has stayed attached until now. */
+	if (dev->data->dev_started)
+		tapbatch_rx_queues_detach_unread(dev);
 	return 0;
-}
-
-/* Whether another Rx queue of the port is started. */
-static bool
-others_started(const struct rte_eth_dev *dev, uint16_t id)
-{
-	uint16_t i;
-
-	for (i = 0; i < dev->data->nb_rx_queues; i++)
-		if (i != id && dev->data->rx_queue_state[i] == RTE_ETH_QUEUE_STATE_STARTED)
-			return true;
-	return false;
-}
-
-/* Counts what the kernel drops with the queue's detachment, and what was read before. */
-static void
-count_stop_drops(struct tapbatch_local *local, struct tapbatch_rxq *rxq,
-		 struct tapbatch_rx_local *rx)
-{
-	uint16_t got;
-
-	rxq->stats.stop_drops += rx->split.done ? 0 : rx->split.nb_left;
-	rxq->stats.stop_drops += rx->count - rx->next;
-	rx->split.done = true;
-	do {
-		got = local->engine->rx(&rx->io, local->engine->nb_slots);
-		rxq->stats.stop_drops += got;
-	} while (got > 0);
-	rx->next = 0;
-	rx->count = 0;
 }
 
 int
 tapbatch_rx_queue_stop(struct rte_eth_dev *dev, uint16_t id)
 {
 	struct tapbatch_local *local = tapbatch_local(dev);
-	int ret;
 
 	if (dev->data->rx_queue_state[id] == RTE_ETH_QUEUE_STATE_STOPPED)
 		return 0;
@@ -355,13 +384,8 @@ tapbatch_rx_queue_stop(struct rte_eth_dev *dev, uint16_t id)
 	 */
 	if (local->engine->rx_stop != NULL)
 		local->engine->rx_stop(dev, id);
-	if (others_started(dev, id)) {
-		count_stop_drops(local, dev->data->rx_queues[id], local->rx[id]);
-		ret = tapbatch_tun_set_attached(local->fds[id], false);
-		if (ret != 0 && ret != -EBADFD)
-			TAPBATCH_LOG(WARNING, "port %u Rx queue %u cannot be detached: %s",
-				     dev->data->port_id, id, strerror(-ret));
-	}
+	if (others_started(dev, id))
+		detach_queue(dev, id);
 	dev->data->rx_queue_state[id] = RTE_ETH_QUEUE_STATE_STOPPED;
 	return 0;
 }
