@@ -169,7 +169,7 @@ build_stream(struct case_list *list)
 static void
 add_reading(struct case_list *list, struct run run, const char *sender, const char *suffix)
 {
-	static const char *const ways[] = { "polling", "polling, armed", "interrupts" };
+	static const char *const ways[] = { "polling", "polling, armed", "sleeping" };
 
 	for (int way = 0; way < 3; way++) {
 		char parameter[32];
@@ -203,7 +203,7 @@ build_no_wakeups(struct case_list *list)
 	run.interval_ns = 500000;
 	add_cases(list, "light, polling", &run);
 	run.rx_interrupts = true;
-	add_cases(list, "light, interrupts", &run);
+	add_cases(list, "light, sleeping", &run);
 }
 
 static void
@@ -485,7 +485,7 @@ static const struct experiment experiments[] = {
 		.parameter = "txqlen (pkts)",
 		.reference = "net_tap",
 		.main = M_RX_GBPS,
-		COLUMNS(M_TX_GBPS, M_RX_GBPS, M_SENT, M_RECEIVED, M_DROPPED, M_UNCOUNTED, END),
+		COLUMNS(M_TX_GBPS, M_RX_GBPS, M_LOST_PCT, M_DROPPED, M_UNCOUNTED, END),
 		.reps = 3,
 		.measure_ms = 500,
 		.drivers = congestion_drivers,

@@ -10,7 +10,8 @@
 
 #include "report.h"
 
-#define CELL 11
+#define CELL 8 /* characters of a number or its heading */
+#define SPREAD 13
 
 static int
 parameter_width(const struct experiment *e, const struct case_list *list)
@@ -32,19 +33,19 @@ heading(const struct experiment *e, int parameter)
 	if (parameter > 0)
 		printf(" %-*s", parameter, e->parameter);
 	for (int i = 0; i < EXPERIMENT_COLUMNS && e->column[i] != METRICS; i++)
-		printf(" %*s", CELL - 2, metric_info[e->column[i]].heading);
+		printf(" %*s", CELL, metric_info[e->column[i]].heading);
 	if (e->reference != NULL)
 		snprintf(ratio, sizeof(ratio), "x %s", e->reference);
 	else if (e->reference_parameter != NULL)
 		snprintf(ratio, sizeof(ratio), "x at %s", e->reference_parameter);
-	printf(" %15s  %s\n", "least - most", ratio);
+	printf(" %*s %s\n", SPREAD, "least-most", ratio);
 
 	printf("%-15s", "");
 	if (parameter > 0)
 		printf(" %-*s", parameter, "");
 	for (int i = 0; i < EXPERIMENT_COLUMNS && e->column[i] != METRICS; i++)
-		printf(" %*s", CELL - 2, metric_info[e->column[i]].unit);
-	printf(" %15s\n", metric_info[e->main].unit);
+		printf(" %*s", CELL, metric_info[e->column[i]].unit);
+	printf(" %*s\n", SPREAD, metric_info[e->main].unit);
 }
 
 static void
@@ -72,18 +73,18 @@ row(const struct experiment *e, const struct case_list *list, const struct perf_
 		struct summary s = case_summary(c, e->column[i]);
 
 		if (s.n == 0)
-			printf(" %*s", CELL - 2, "-");
+			printf(" %*s", CELL, "-");
 		else
-			printf(" %*.*f", CELL - 2, metric_info[e->column[i]].decimals, s.median);
+			printf(" %*.*f", CELL, metric_info[e->column[i]].decimals, s.median);
 	}
 	if (main.n > 0)
-		snprintf(spread, sizeof(spread), "%.*f - %.*f", metric_info[e->main].decimals,
+		snprintf(spread, sizeof(spread), "%.*f-%.*f", metric_info[e->main].decimals,
 			 main.min, metric_info[e->main].decimals, main.max);
 	else
 		snprintf(spread, sizeof(spread), "-");
-	printf(" %15s", spread);
+	printf(" %*s", SPREAD, spread);
 	if (ratio.n > 0)
-		printf("  %.*f", ratio.median < 1.1 ? 3 : ratio.median < 10 ? 2 : 1, ratio.median);
+		printf(" %.*f", ratio.median < 1.1 ? 3 : ratio.median < 10 ? 2 : 1, ratio.median);
 	printf("\n");
 	if (status != RUN_OK)
 		printf("  ^ only %zu of %zu runs count: %s\n", main.n, c->nb_samples, why);
