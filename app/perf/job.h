@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "events.h"
+
 #define JOB_MAX_SIZES 3
 #define JOB_MAX_FLOWS 4096
 #define JOB_MAX_BURST 512
@@ -93,9 +95,9 @@ struct snapshot {
 	struct counters count;
 	uint64_t user_ns; /* of the thread that loops */
 	uint64_t system_ns;
-	uint64_t other_ns;    /* of the process's other threads */
-	uint64_t switches;    /* voluntary context switches of the process */
-	uint64_t interrupted; /* involuntary ones */
+	uint64_t other_ns;       /* of the process's other threads */
+	uint64_t switches;       /* voluntary context switches of the process */
+	uint64_t events[EVENTS]; /* the processor's counters, of the thread that loops */
 };
 
 struct outcome {

@@ -21,6 +21,12 @@ enum metric {
 	M_RX_NS, /* receiver's, per packet received */
 	M_RX_USER_NS,
 	M_RX_SYS_NS,
+	M_TX_CYCLES, /* the processor's counters, where there are any, per packet */
+	M_TX_INSTRUCTIONS,
+	M_TX_CACHE_MISSES,
+	M_RX_CYCLES,
+	M_RX_INSTRUCTIONS,
+	M_RX_CACHE_MISSES,
 	M_OTHER_NS, /* other threads of both, and ksoftirqd, per packet received */
 	M_TX_BURST, /* packets per call */
 	M_RX_BURST,

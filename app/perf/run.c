@@ -171,6 +171,17 @@ cpu_values(const struct outcome *o, double *all, double *user, double *system)
 	*all = *user + *system;
 }
 
+/* first: the metric of EVENT_CYCLES, those of the others follow. */
+static void
+event_values(const struct outcome *o, double *first)
+{
+	uint64_t n = o->to.count.packets - o->from.count.packets;
+
+	for (int i = 0; i < EVENTS; i++)
+		if (o->to.events[i] != 0)
+			first[i] = per(o->from.events[i], o->to.events[i], n);
+}
+
 static void
 rate_values(const struct outcome *o, double *mpps, double *gbps, double *burst)
 {
@@ -209,6 +220,8 @@ window_values(struct sample *s, const struct run *run, const struct run_times *t
 	rate_values(rx, &v[M_RX_MPPS], &v[M_RX_GBPS], &v[M_RX_BURST]);
 	cpu_values(tx, &v[M_TX_NS], &v[M_TX_USER_NS], &v[M_TX_SYS_NS]);
 	cpu_values(rx, &v[M_RX_NS], &v[M_RX_USER_NS], &v[M_RX_SYS_NS]);
+	event_values(tx, &v[M_TX_CYCLES]);
+	event_values(rx, &v[M_RX_CYCLES]);
 	v[M_OTHER_NS] = per(0,
 			    kernel_ns + grown(tx->from.other_ns, tx->to.other_ns) +
 				    grown(rx->from.other_ns, rx->to.other_ns),

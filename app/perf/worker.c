@@ -65,6 +65,7 @@ worker_ready(struct worker *w)
 	char ready = JOB_READY;
 
 	w->ticks_per_ns = ticks_per_ns();
+	events_open();
 	if (write(w->fd, &ready, 1) != 1)
 		return worker_fail(w, "parent is gone");
 	if (recv(w->fd, &w->times, sizeof(w->times), MSG_WAITALL) != sizeof(w->times))
@@ -105,7 +106,7 @@ take_snapshot(struct worker *w, struct snapshot *s)
 	all = timeval_ns(&process.ru_utime) + timeval_ns(&process.ru_stime);
 	s->other_ns = all > s->user_ns + s->system_ns ? all - s->user_ns - s->system_ns : 0;
 	s->switches = (uint64_t)process.ru_nvcsw;
-	s->interrupted = (uint64_t)process.ru_nivcsw;
+	events_read(s->events);
 }
 
 static void
