@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <rte_cycles.h>
@@ -20,8 +21,11 @@
 
 #include "forward.h"
 
-/* While frames wait for room, which no event announces, naps are this short. */
-#define NAP_MS 1
+/* While frames wait for room, which no event announces, naps are this short: each
+ * without work is twice as long as the one before.
+ */
+#define MIN_NAP_US 25
+#define MAX_NAP_US 1000
 #define EVENTS 64
 
 int
@@ -159,12 +163,20 @@ sleep_until_work(struct vb_worker *worker, const struct vb_jobs *jobs)
 	struct rte_epoll_event events[EVENTS];
 	uint64_t count;
 
+	if (must_nap(jobs) && worker->nap_us < MAX_NAP_US) {
+		worker->asleep_since = rte_rdtsc();
+		usleep(worker->nap_us);
+		worker->slept_tsc += rte_rdtsc() - worker->asleep_since;
+		worker->asleep_since = 0;
+		worker->nap_us *= 2;
+		return;
+	}
 	arm(jobs, true);
 	/* What came before the rings were told to notify did not notify. */
 	rte_mb();
 	if (forward_all(jobs) == 0) {
 		worker->asleep_since = rte_rdtsc();
-		rte_epoll_wait(worker->epfd, events, EVENTS, must_nap(jobs) ? NAP_MS : -1);
+		rte_epoll_wait(worker->epfd, events, EVENTS, must_nap(jobs) ? MAX_NAP_US / 1000 : -1);
 		worker->slept_tsc += rte_rdtsc() - worker->asleep_since;
 		worker->asleep_since = 0;
 		worker->sleeps++;
@@ -180,6 +192,8 @@ vb_worker_main(void *arg)
 	struct vb_worker *worker = arg;
 	uint64_t idle_since = 0;
 
+	/* Naps of some microseconds, not of those and fifty. */
+	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
 	while (!__atomic_load_n(&worker->stop, __ATOMIC_ACQUIRE)) {
 		const struct vb_jobs *jobs;
 		uint64_t now;
@@ -188,6 +202,7 @@ vb_worker_main(void *arg)
 		jobs = __atomic_load_n(&worker->jobs, __ATOMIC_ACQUIRE);
 		if (forward_all(jobs) > 0) {
 			idle_since = 0;
+			worker->nap_us = MIN_NAP_US;
 			continue;
 		}
 		rte_pause();
@@ -199,7 +214,9 @@ vb_worker_main(void *arg)
 		if (now - idle_since < worker->idle_tsc)
 			continue;
 		sleep_until_work(worker, jobs);
-		idle_since = 0;
+		/* After a nap one look is enough; after sleep more may follow. */
+		if (!must_nap(jobs))
+			idle_since = 0;
 	}
 	__atomic_store_n(&worker->running, false, __ATOMIC_RELEASE);
 	return 0;

@@ -36,6 +36,7 @@ struct vb_worker {
 	uint64_t turns __rte_cache_aligned; /* no pointer is kept from turn to turn */
 	uint64_t sleeps;
 	uint64_t slept_tsc;
+	uint32_t nap_us; /* how long the next nap is */
 	uint64_t asleep_since; /* tsc; 0: awake */
 };
 

@@ -15,15 +15,16 @@ BRIDGE_PID=
 VM_TESTS=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 
 bridge_start() {
+	local lines
+	touch "$TEST_TMP/bridge.log"
+	lines=$(grep -c 'vhost_bridge: ready' "$TEST_TMP/bridge.log" || true)
 	# shellcheck disable=SC2086
 	"$BRIDGE" --lcores "${BRIDGE_LCORES:-0@(0-1),1@(0-1)}" --no-pci ${BRIDGE_MEM:---no-huge -m 512} \
 		--file-prefix=bridge ${BRIDGE_EAL:-} \
 		-- --tap-driver "${BRIDGE_DRIVER:-net_tapbatch}" "$@" >>"$TEST_TMP/bridge.log" 2>&1 &
 	BRIDGE_PID=$!
 	at_exit "bridge_kill"
-	local lines
-	lines=$(grep -c 'vhost_bridge: ready' "$TEST_TMP/bridge.log" || true)
-	wait_for 20 bridge_ready "$lines" || {
+	wait_for 20 bridge_ready "$lines" && kill -0 "$BRIDGE_PID" 2>/dev/null || {
 		diag "the bridge did not get ready:"
 		diag "$(tail -n 20 "$TEST_TMP/bridge.log")"
 		exit 1

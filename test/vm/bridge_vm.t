@@ -94,8 +94,13 @@ start_full
 start_plain
 ok "a VM with all offloads boots" net_full
 ok "a VM with none boots" net_plain
-ok "all four guests are connected" wait_for 10 eval \
-	'for p in full plain lan-full lan-plain; do bridge_connected $p || exit 1; done'
+all_connected() {
+	local pair
+	for pair in full plain lan-full lan-plain; do
+		bridge_connected "$pair" || return 1
+	done
+}
+ok "all four guests are connected" wait_for 10 all_connected
 
 # ping NS-COMMAND ADDRESS [OPTION...]
 pings() { ping -q -c 5 -i 0.05 -W 2 "$@"; }
@@ -115,7 +120,7 @@ files() {
 	local sum
 	head -c 8000000 /dev/urandom >"$S/file"
 	sum=$(sha256sum <"$S/file" | cut -d' ' -f1)
-	vm_run "$2" 'nc -l -p 7000 >/tmp/file </dev/null & echo'
+	vm_run "$2" 'nc -l -p 7000 >/tmp/file </dev/null &'
 	sleep 0.3
 	timeout 30 socat -u FILE:"$S/file" "TCP:$4:7000" || true
 	is "$1: a file to the VM arrives whole" \
@@ -239,8 +244,7 @@ host_up
 ip link set dev lan netns lan
 ip -n lan addr add 198.51.100.1/24 dev lan
 ip -n lan link set dev lan up
-ok "a new bridge: guests reconnect" wait_for 15 eval \
-	'for p in full plain lan-full lan-plain; do bridge_connected $p || exit 1; done'
+ok "a new bridge: guests reconnect" wait_for 15 all_connected
 ok "traffic goes on to the VM with offloads" wait_for 10 pings 192.0.2.2
 ok "... to the plain one" wait_for 10 pings 203.0.113.2
 ok "... to the switch" wait_for 10 in_ns lan ping -q -c 1 198.51.100.2
@@ -260,7 +264,9 @@ ok "an idle bridge sleeps" eval '
 mbufs=$(bridge_stat full guest_mbufs_in_use)
 is "no mbuf of the guest's stays in use" "$mbufs" 0
 
-ok "a bridge that is told to end does so" bridge_stop
+status=0
+bridge_stop || status=$?
+is "a bridge that is told to end does so" "$status" 0
 ok "it leaves no socket" eval '! ls "$S"/plain.sock "$S"/full.sock "$S"/lan-plain.sock'
 ok "and no interface" eval '! ip link show dev full && ! ip -n lan link show dev lan'
 vm_kill full

@@ -8,16 +8,18 @@
  * it takes at most so many frames a second from its virtio port.
  *
  *	virtio_guest EAL-OPTIONS --vdev=net_virtio_user0,... --vdev=net_tapbatch0,...
- *		-- [--pps N] [--sink] [--lro]
+ *		-- [--pps N] [--sink] [--lro] [--nap US]
  *
- * --sink drops what it receives, and has no tap. --lro offers TSO and LRO. Ends on
- * SIGTERM and prints the frames it received and sent.
+ * --sink drops what it receives, and has no tap. --lro offers TSO and LRO. --nap US
+ * sleeps so long when there is nothing, for machines with fewer cores than pollers.
+ * Ends on SIGTERM and prints the frames it received and sent.
  */
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_eal.h>
@@ -88,6 +90,7 @@ main(int argc, char **argv)
 	uint64_t sent = 0;
 	uint64_t start;
 	uint64_t pps = 0;
+	unsigned int nap = 0;
 	uint16_t virtio;
 	uint16_t tap;
 	bool sink = false;
@@ -100,6 +103,8 @@ main(int argc, char **argv)
 	for (i = n + 1; i < argc; i++) {
 		if (strcmp(argv[i], "--pps") == 0 && i + 1 < argc)
 			pps = strtoull(argv[++i], NULL, 10);
+		else if (strcmp(argv[i], "--nap") == 0 && i + 1 < argc)
+			nap = (unsigned int)strtoul(argv[++i], NULL, 10);
 		else if (strcmp(argv[i], "--sink") == 0)
 			sink = true;
 		else if (strcmp(argv[i], "--lro") == 0)
@@ -127,6 +132,7 @@ main(int argc, char **argv)
 	start = rte_get_timer_cycles();
 	while (!done) {
 		uint16_t want = BURST;
+		uint16_t taken;
 		uint16_t got;
 		uint16_t k;
 
@@ -135,14 +141,18 @@ main(int argc, char **argv)
 
 			want = (uint16_t)RTE_MIN(due > received ? due - received : 0, 8u);
 		}
-		got = want == 0 ? 0 : rte_eth_rx_burst(virtio, 0, pkts, want);
-		received += got;
+		taken = want == 0 ? 0 : rte_eth_rx_burst(virtio, 0, pkts, want);
+		received += taken;
 		if (sink) {
-			rte_pktmbuf_free_bulk(pkts, got);
+			rte_pktmbuf_free_bulk(pkts, taken);
+			if (taken == 0 && nap != 0)
+				usleep(nap);
 			continue;
 		}
-		send_all(tap, pkts, got);
+		send_all(tap, pkts, taken);
 		got = rte_eth_rx_burst(tap, 0, pkts, BURST);
+		if (taken == 0 && got == 0 && nap != 0)
+			usleep(nap);
 		for (k = 0; k < got; k++)
 			vb_offload_to_port(pkts[k]);
 		sent += got;
