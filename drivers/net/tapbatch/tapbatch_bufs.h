@@ -29,7 +29,7 @@ struct tapbatch_bufs *tapbatch_bufs_create(unsigned int n, int socket);
  */
 void tapbatch_bufs_destroy(struct tapbatch_bufs *bufs, uint8_t **held, unsigned int nb_held);
 
-/* One free buffer, or NULL. Not safe against itself in another thread. */
+/* One free buffer, or NULL. */
 uint8_t *tapbatch_bufs_get(struct tapbatch_bufs *bufs);
 
 /* Gives one back that was not attached. */

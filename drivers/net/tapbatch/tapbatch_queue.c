@@ -51,8 +51,11 @@ take_slots(struct tapbatch_rx_local *rx, uint16_t n, int socket)
 	rx->bufs = tapbatch_bufs_create(TAPBATCH_LRO_BUFS + n, socket);
 	if (rx->bufs == NULL)
 		return -ENOMEM;
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		rx->io.slots[i].buf = tapbatch_bufs_get(rx->bufs);
+		if (rx->io.slots[i].buf == NULL)
+			return -ENOMEM;
+	}
 	return 0;
 }
 
