@@ -33,11 +33,12 @@ for name in "${MINE[@]}" lan; do
 	netns_add "g$name"
 done
 declare -A NET=([a]=1 [b]=2 [c]=3)
-
 up() { # PAIR: a guest for it, with a stack of its own
 	local name=$1
 	guest_start "g$name" "$S/$name.sock" ",queues=1" --lro --nap 100 || return 1
-	wait_for 5 ip -n "g$name" link set dev "g$name" up || return 1
+	# The same address each time: else the host asks for it where it was.
+	wait_for 5 ip -n "g$name" link set dev "g$name" up address "52:54:00:00:00:0${NET[$name]}" ||
+		return 1
 	ip -n "g$name" addr replace "10.0.${NET[$name]}.2/24" dev "g$name"
 }
 answers() { ping -q -c 1 -W 1 "10.0.${NET[$1]}.2"; }
@@ -91,7 +92,15 @@ cp "$S/base" "$S/conf"
 kill -HUP "$BRIDGE_PID"
 sleep 1
 for name in "${MINE[@]}"; do
-	ok "pair $name is not stuck (seed ${SOAK_SEED:-1}, $steps steps)" wait_for 10 answers "$name"
+	if wait_for 10 answers "$name"; then
+		pass "pair $name is not stuck"
+	else
+		fail "pair $name is not stuck (seed ${SOAK_SEED:-1}, $steps steps)" \
+			"guest: $(kill -0 "${GUEST_PID[g$name]:-0}" 2>&1 && echo runs)
+$(telemetry bridge "/vhost_bridge/pair,$name")
+$(tail -n 5 "$S/guest-g$name.log")
+$(ip -n "g$name" -s addr show dev "g$name" 2>&1)"
+	fi
 done
 for name in l1 l2; do
 	before=$(bridge_stat "$name" to_tap_frames)
