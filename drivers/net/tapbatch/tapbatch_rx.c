@@ -237,6 +237,7 @@ tapbatch_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 	struct tapbatch_local *local = tapbatch_local(&rte_eth_devices[rxq->port_id]);
 	struct tapbatch_rx_local *rx = local->rx[rxq->queue_id];
 	uint64_t bytes = 0;
+	uint16_t reads = 0;
 	uint16_t nb = 0;
 	uint16_t i;
 
@@ -244,6 +245,9 @@ tapbatch_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 	for (;;) {
 		nb += hand_on(rxq, rx, pkts + nb, nb_pkts - nb);
 		if (nb == nb_pkts || rx->drained || rx->next != rx->count || !rx->split.done)
+			break;
+		/* A flood of frames that are all filtered must not keep the caller here. */
+		if (reads++ == nb_pkts)
 			break;
 		if (!refill(rxq, local->engine, rx, nb_pkts - nb))
 			break;
