@@ -79,7 +79,7 @@ struct vb_guest {
 struct vb_lane {
 	struct vb_guest *guest;
 	uint16_t queue;
-	bool blocked; /* frames wait for the guest's ring */
+	bool blocked;   /* frames wait for the guest's ring */
 	uint32_t epoch; /* the guest's, that to_guest was filled for */
 	uint64_t features;
 	/* Read from the tap, not yet made ready for the guest. */

@@ -244,7 +244,16 @@ out:
 int
 vb_options_parse(struct vb_options *options, int argc, char **argv)
 {
-	enum { PAIR = 256, CONFIG, IDLE, BUSY, TABLE, USER, DRIVER, HELP };
+	enum {
+		PAIR = 256,
+		CONFIG,
+		IDLE,
+		BUSY,
+		TABLE,
+		USER,
+		DRIVER,
+		HELP
+	};
 	static const struct option longs[] = {
 		{ "pair", required_argument, NULL, PAIR },
 		{ "config", required_argument, NULL, CONFIG },
@@ -357,7 +366,8 @@ load_file(struct vb_conf *conf, const char *path)
 	/* Says itself which line is wrong. */
 	file = rte_cfgfile_load_with_params(path, 0, &params);
 	if (file == NULL) {
-		VB_LOG(ERR, "%s: not there, not readable, or not of [section] and key = value", path);
+		VB_LOG(ERR, "%s: not there, not readable, or not of [section] and key = value",
+		       path);
 		return -1;
 	}
 	n = rte_cfgfile_num_sections(file, NULL, 0);
@@ -396,14 +406,17 @@ check_pairs(const struct vb_pair_conf *a, const struct vb_pair_conf *b)
 	if (strcmp(a->tap, b->tap) != 0)
 		return 0;
 	if (!a->switched || !b->switched) {
-		VB_LOG(ERR, "pairs '%s' and '%s' have the same tap, %s: that needs switch=on in both",
+		VB_LOG(ERR,
+		       "pairs '%s' and '%s' have the same tap, %s: that needs switch=on in both",
 		       a->name, b->name, a->tap);
 		return -1;
 	}
-	if (a->queues != b->queues || a->mtu != b->mtu || a->core != b->core ||
-	    a->age != b->age || strcmp(a->tap_args, b->tap_args) != 0) {
-		VB_LOG(ERR, "pairs '%s' and '%s' share tap %s and must agree on queues, mtu, core, "
-		       "age and tap-args", a->name, b->name, a->tap);
+	if (a->queues != b->queues || a->mtu != b->mtu || a->core != b->core || a->age != b->age ||
+	    strcmp(a->tap_args, b->tap_args) != 0) {
+		VB_LOG(ERR,
+		       "pairs '%s' and '%s' share tap %s and must agree on queues, mtu, core, "
+		       "age and tap-args",
+		       a->name, b->name, a->tap);
 		return -1;
 	}
 	return 0;
@@ -426,7 +439,8 @@ vb_conf_load(struct vb_conf *conf, const struct vb_options *options)
 			return -1;
 		}
 		if (pair->socket[0] != '/' || strpbrk(pair->socket, ", \t") != NULL) {
-			VB_LOG(ERR, "socket %s: an absolute path without commas and spaces is needed",
+			VB_LOG(ERR,
+			       "socket %s: an absolute path without commas and spaces is needed",
 			       pair->socket);
 			return -1;
 		}
@@ -437,7 +451,7 @@ vb_conf_load(struct vb_conf *conf, const struct vb_options *options)
 		if (pair->name[0] == '\0')
 			strcpy(pair->name, pair->tap);
 		if (strspn(pair->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			   "0123456789_.-") != strlen(pair->name)) {
+				       "0123456789_.-") != strlen(pair->name)) {
 			VB_LOG(ERR, "pair name '%s': letters, digits, '_', '.' and '-' are allowed",
 			       pair->name);
 			return -1;

@@ -28,15 +28,15 @@ struct vb_pair_conf {
 	char tap[IFNAMSIZ];
 	char socket[VB_SOCKET_LEN];
 	char tap_args[VB_ARGS_LEN]; /* further device arguments of the tap's driver */
-	bool client;    /* connect to the socket, instead of listening on it */
-	bool switched;  /* may share its tap with other pairs */
+	bool client;                /* connect to the socket, instead of listening on it */
+	bool switched;              /* may share its tap with other pairs */
 	uint16_t queues;
-	uint16_t mtu;   /* 0: the interface's own */
-	int core;       /* lcore; -1: the bridge chooses */
-	uid_t owner;    /* of the socket file; -1: as it comes */
+	uint16_t mtu; /* 0: the interface's own */
+	int core;     /* lcore; -1: the bridge chooses */
+	uid_t owner;  /* of the socket file; -1: as it comes */
 	gid_t group;
 	mode_t mode;
-	uint32_t age;   /* switch: seconds until a silent address is forgotten */
+	uint32_t age;       /* switch: seconds until a silent address is forgotten */
 	uint32_t addresses; /* switch: most addresses behind this guest */
 };
 

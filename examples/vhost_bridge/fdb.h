@@ -14,7 +14,7 @@
 
 #include <rte_ether.h>
 
-#define VB_SLOT_TAP UINT16_MAX          /* behind the tap */
+#define VB_SLOT_TAP UINT16_MAX           /* behind the tap */
 #define VB_SLOT_UNKNOWN (UINT16_MAX - 1) /* not learned, or forgotten */
 
 struct vb_fdb;

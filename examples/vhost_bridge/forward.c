@@ -392,8 +392,9 @@ switch_frame(const struct vb_job *job, struct vb_lane *from, struct rte_mbuf *m,
 
 	vb_fdb_learn(job->tap->fdb, &eth->src_addr, slot, tsc,
 		     from == NULL ? UINT32_MAX : from->guest->conf.addresses);
-	to = rte_is_multicast_ether_addr(&eth->dst_addr) ? VB_SLOT_UNKNOWN :
-		vb_fdb_find(job->tap->fdb, &eth->dst_addr, tsc);
+	to = rte_is_multicast_ether_addr(&eth->dst_addr) ?
+		     VB_SLOT_UNKNOWN :
+		     vb_fdb_find(job->tap->fdb, &eth->dst_addr, tsc);
 	if (to < VB_MAX_GUESTS && job->by_slot[to] == NULL)
 		to = VB_SLOT_UNKNOWN; /* that guest was removed */
 	if (to == slot) {

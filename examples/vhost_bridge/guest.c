@@ -40,9 +40,8 @@ log_features(const struct vb_guest *guest)
 	uint64_t f = guest->features;
 
 	VB_LOG(INFO, "%s: guest connected:%s%s%s%s%s%s", guest->conf.name,
-	       f & VB_F_GUEST_CSUM ? " checksums" : "",
-	       f & VB_F_GUEST_TSO4 ? " tso4" : "", f & VB_F_GUEST_TSO6 ? " tso6" : "",
-	       f & VB_F_MRG_RXBUF ? " mergeable" : "",
+	       f & VB_F_GUEST_CSUM ? " checksums" : "", f & VB_F_GUEST_TSO4 ? " tso4" : "",
+	       f & VB_F_GUEST_TSO6 ? " tso6" : "", f & VB_F_MRG_RXBUF ? " mergeable" : "",
 	       f & (VB_F_HOST_TSO4 | VB_F_HOST_TSO6) ? " sends-tso" : "",
 	       f & (VB_F_GUEST_CSUM | VB_F_MRG_RXBUF) ? "" : " plain");
 }
@@ -121,10 +120,10 @@ configure(struct vb_guest *guest)
 	eth.intr_conf.rxq = 1;
 	eth.intr_conf.lsc = 1;
 	eth.rxmode.offloads = info.rx_offload_capa &
-		(RTE_ETH_RX_OFFLOAD_TCP_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM);
+			      (RTE_ETH_RX_OFFLOAD_TCP_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM);
 	eth.txmode.offloads = info.tx_offload_capa &
-		(RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |
-		 RTE_ETH_TX_OFFLOAD_MULTI_SEGS);
+			      (RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |
+			       RTE_ETH_TX_OFFLOAD_MULTI_SEGS);
 
 	/* This is where the driver opens the socket; nobody else's it is until its
 	 * owner and mode are set.
@@ -153,8 +152,7 @@ start(struct vb_guest *guest)
 			return ret;
 	}
 	rte_eth_dev_callback_register(guest->port, RTE_ETH_EVENT_INTR_LSC, link_changed, guest);
-	rte_eth_dev_callback_register(guest->port, RTE_ETH_EVENT_QUEUE_STATE, queue_changed,
-				      guest);
+	rte_eth_dev_callback_register(guest->port, RTE_ETH_EVENT_QUEUE_STATE, queue_changed, guest);
 	ret = rte_eth_dev_start(guest->port);
 	for (q = 0; ret == 0 && q < conf->queues; q++)
 		ret = rte_eth_dev_rx_intr_ctl_q(guest->port, q, guest->tap->worker->epfd,
@@ -174,8 +172,8 @@ vb_guest_open(struct vb_guest *guest)
 	if (!conf->client && vb_sockfile_prepare(conf->socket) < 0)
 		return -1;
 	snprintf(pool, sizeof(pool), "g-%.20s", conf->name);
-	guest->pool = rte_pktmbuf_pool_create(pool, conf->queues * (GUEST_MBUFS + 1u) - 1, CACHE,
-					      0, GUEST_DATA_ROOM, SOCKET_ID_ANY);
+	guest->pool = rte_pktmbuf_pool_create(pool, conf->queues * (GUEST_MBUFS + 1u) - 1, CACHE, 0,
+					      GUEST_DATA_ROOM, SOCKET_ID_ANY);
 	if (guest->pool == NULL) {
 		VB_LOG(ERR, "%s: no memory for %u mbufs (EAL's -m, or hugepages)", conf->name,
 		       conf->queues * (GUEST_MBUFS + 1u) - 1);
@@ -197,8 +195,8 @@ vb_guest_open(struct vb_guest *guest)
 		       ret == -1 ? "see the lines above" : rte_strerror(-ret));
 		goto close;
 	}
-	if (!conf->client && vb_sockfile_finish(conf->socket, conf->owner, conf->group,
-						conf->mode) < 0)
+	if (!conf->client &&
+	    vb_sockfile_finish(conf->socket, conf->owner, conf->group, conf->mode) < 0)
 		goto close;
 	return 0;
 

@@ -79,7 +79,7 @@ start_workers(struct vb_pairs *pairs)
 	}
 	if (pairs->nb_workers == 0) {
 		VB_LOG(ERR, "a worker lcore is needed beside the main one: give EAL -l 0,1, or "
-		       "--lcores '0@0,1@0' on a single CPU");
+			    "--lcores '0@0,1@0' on a single CPU");
 		return -1;
 	}
 	return 0;

@@ -23,8 +23,9 @@ static bool
 parse(const struct rte_mbuf *m, struct vb_headers *headers)
 {
 	struct rte_net_hdr_lens lens;
-	uint32_t ptype = rte_net_get_ptype(m, &lens, RTE_PTYPE_L2_MASK | RTE_PTYPE_L3_MASK |
-						RTE_PTYPE_L4_MASK);
+	uint32_t ptype = rte_net_get_ptype(m, &lens,
+					   RTE_PTYPE_L2_MASK | RTE_PTYPE_L3_MASK |
+						   RTE_PTYPE_L4_MASK);
 	uint32_t hdr_len;
 	uint32_t l3_end;
 
@@ -41,13 +42,15 @@ parse(const struct rte_mbuf *m, struct vb_headers *headers)
 	if (m->data_len < hdr_len)
 		return false;
 	if (headers->ipv6) {
-		const struct rte_ipv6_hdr *ip =
-			rte_pktmbuf_mtod_offset(m, const struct rte_ipv6_hdr *, headers->l2);
+		const struct rte_ipv6_hdr *ip = rte_pktmbuf_mtod_offset(m,
+									const struct rte_ipv6_hdr *,
+									headers->l2);
 
 		l3_end = headers->l2 + sizeof(*ip) + rte_be_to_cpu_16(ip->payload_len);
 	} else {
-		const struct rte_ipv4_hdr *ip =
-			rte_pktmbuf_mtod_offset(m, const struct rte_ipv4_hdr *, headers->l2);
+		const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(m,
+									const struct rte_ipv4_hdr *,
+									headers->l2);
 
 		l3_end = headers->l2 + rte_be_to_cpu_16(ip->total_length);
 	}
@@ -58,9 +61,11 @@ parse(const struct rte_mbuf *m, struct vb_headers *headers)
 static rte_be16_t *
 l4_cksum(struct rte_mbuf *m, const struct vb_headers *headers)
 {
-	return rte_pktmbuf_mtod_offset(m, rte_be16_t *, headers->l2 + headers->l3 +
-		(headers->tcp ? offsetof(struct rte_tcp_hdr, cksum) :
-				offsetof(struct rte_udp_hdr, dgram_cksum)));
+	return rte_pktmbuf_mtod_offset(m, rte_be16_t *,
+				       headers->l2 + headers->l3 +
+					       (headers->tcp ?
+							offsetof(struct rte_tcp_hdr, cksum) :
+							offsetof(struct rte_udp_hdr, dgram_cksum)));
 }
 
 /* Of the whole L4 length, also in a superframe, as virtio wants it. */
@@ -69,17 +74,19 @@ pseudo_sum(struct rte_mbuf *m, const struct vb_headers *headers)
 {
 	if (headers->ipv6) {
 		/* Of what follows the extension headers, if there are any. */
-		const struct rte_ipv6_hdr *ip =
-			rte_pktmbuf_mtod_offset(m, const struct rte_ipv6_hdr *, headers->l2);
+		const struct rte_ipv6_hdr *ip = rte_pktmbuf_mtod_offset(m,
+									const struct rte_ipv6_hdr *,
+									headers->l2);
 		struct rte_ipv6_hdr plain = *ip;
 
 		plain.proto = headers->tcp ? IPPROTO_TCP : IPPROTO_UDP;
-		plain.payload_len = rte_cpu_to_be_16((uint16_t)(headers->end - headers->l2 -
-								headers->l3));
+		plain.payload_len = rte_cpu_to_be_16(
+			(uint16_t)(headers->end - headers->l2 - headers->l3));
 		return rte_ipv6_phdr_cksum(&plain, 0);
 	}
 	return rte_ipv4_phdr_cksum(rte_pktmbuf_mtod_offset(m, const struct rte_ipv4_hdr *,
-							   headers->l2), 0);
+							   headers->l2),
+				   0);
 }
 
 int
@@ -135,7 +142,7 @@ whole(struct rte_mbuf **m, const struct vb_headers *headers)
 	head->l3_len = headers->l3;
 	head->l4_len = headers->l4;
 	head->ol_flags = RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_TCP_CKSUM |
-		(headers->ipv6 ? RTE_MBUF_F_TX_IPV6 : RTE_MBUF_F_TX_IPV4);
+			 (headers->ipv6 ? RTE_MBUF_F_TX_IPV6 : RTE_MBUF_F_TX_IPV4);
 	body->data_off += first;
 	body->data_len -= first;
 	body->nb_segs = 1;
@@ -159,7 +166,8 @@ vb_offload_to_guest(struct rte_mbuf **mp, uint64_t features, struct vb_headers *
 		return VB_BAD;
 	if ((m->ol_flags & RTE_MBUF_F_RX_LRO) == 0)
 		return vb_offload_cksum(m, headers, (features & VB_F_GUEST_CSUM) == 0) < 0 ?
-			VB_BAD : VB_READY;
+			       VB_BAD :
+			       VB_READY;
 
 	if (m->tso_segsz == 0)
 		return VB_BAD;
@@ -190,6 +198,6 @@ vb_offload_to_port(struct rte_mbuf *m)
 		return VB_BAD;
 	if (lro)
 		m->ol_flags |= (headers.tcp ? RTE_MBUF_F_TX_TCP_SEG : RTE_MBUF_F_TX_UDP_SEG) |
-			(headers.ipv6 ? 0 : RTE_MBUF_F_TX_IP_CKSUM);
+			       (headers.ipv6 ? 0 : RTE_MBUF_F_TX_IP_CKSUM);
 	return VB_READY;
 }

@@ -201,7 +201,8 @@ add_guest(struct vb_pairs *pairs, const struct vb_pair_conf *conf)
 	while (s < VB_MAX_GUESTS && tap->guests[s] != NULL)
 		s++;
 	if (s == VB_MAX_GUESTS) {
-		VB_LOG(ERR, "%s: tap %s has %u guests, which is the most", conf->name, conf->tap, s);
+		VB_LOG(ERR, "%s: tap %s has %u guests, which is the most", conf->name, conf->tap,
+		       s);
 		return -1;
 	}
 	guest = calloc(1, sizeof(*guest));

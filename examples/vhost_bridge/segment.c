@@ -83,14 +83,14 @@ edit_headers(struct rte_mbuf *pkt, const struct vb_headers *headers, uint32_t in
 	if (headers->ipv6) {
 		struct rte_ipv6_hdr *ip = l3;
 
-		ip->payload_len = rte_cpu_to_be_16((uint16_t)(headers->l3 - sizeof(*ip) +
-							      headers->l4 + len));
+		ip->payload_len = rte_cpu_to_be_16(
+			(uint16_t)(headers->l3 - sizeof(*ip) + headers->l4 + len));
 	} else {
 		struct rte_ipv4_hdr *ip = l3;
 
 		ip->total_length = rte_cpu_to_be_16((uint16_t)(headers->l3 + headers->l4 + len));
-		ip->packet_id = rte_cpu_to_be_16((uint16_t)(rte_be_to_cpu_16(ip->packet_id) +
-							    index));
+		ip->packet_id = rte_cpu_to_be_16(
+			(uint16_t)(rte_be_to_cpu_16(ip->packet_id) + index));
 		ip->hdr_checksum = 0;
 		ip->hdr_checksum = rte_ipv4_cksum(ip);
 	}
@@ -99,7 +99,7 @@ edit_headers(struct rte_mbuf *pkt, const struct vb_headers *headers, uint32_t in
 
 		tcp->sent_seq = rte_cpu_to_be_32(rte_be_to_cpu_32(tcp->sent_seq) + offset);
 		if (!last)
-			tcp->tcp_flags &= (uint8_t)~(RTE_TCP_FIN_FLAG | RTE_TCP_PSH_FLAG);
+			tcp->tcp_flags &= (uint8_t) ~(RTE_TCP_FIN_FLAG | RTE_TCP_PSH_FLAG);
 		if (index > 0)
 			tcp->tcp_flags &= (uint8_t)~RTE_TCP_CWR_FLAG;
 	} else {

@@ -47,13 +47,13 @@ configure(struct vb_tap *tap)
 	eth.rxmode.mtu = mtu;
 	eth.rxmode.max_lro_pkt_size = info.max_lro_pkt_size;
 	eth.rxmode.offloads = info.rx_offload_capa &
-		(RTE_ETH_RX_OFFLOAD_TCP_LRO | RTE_ETH_RX_OFFLOAD_SCATTER |
-		 RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM |
-		 RTE_ETH_RX_OFFLOAD_UDP_CKSUM);
+			      (RTE_ETH_RX_OFFLOAD_TCP_LRO | RTE_ETH_RX_OFFLOAD_SCATTER |
+			       RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM |
+			       RTE_ETH_RX_OFFLOAD_UDP_CKSUM);
 	eth.txmode.offloads = info.tx_offload_capa &
-		(RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_IPV4_CKSUM |
-		 RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |
-		 RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_UDP_TSO);
+			      (RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_IPV4_CKSUM |
+			       RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |
+			       RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_UDP_TSO);
 	ret = rte_eth_dev_configure(tap->port, conf->queues, conf->queues, &eth);
 	if (ret < 0)
 		return ret;
@@ -79,8 +79,10 @@ configure(struct vb_tap *tap)
 					      tap) < 0)
 			tap->intr = false;
 	if (!tap->intr)
-		VB_LOG(NOTICE, "%s: driver %s has no Rx interrupts, it is polled each millisecond "
-		       "when idle", conf->tap, info.driver_name);
+		VB_LOG(NOTICE,
+		       "%s: driver %s has no Rx interrupts, it is polled each millisecond "
+		       "when idle",
+		       conf->tap, info.driver_name);
 	return 0;
 }
 

@@ -51,12 +51,9 @@ add_counts(struct rte_tel_data *d, const char *prefix, const struct vb_count *co
 		const char *name;
 		uint64_t value;
 	} items[] = {
-		{ "frames", count->frames },
-		{ "bytes", count->bytes },
-		{ "superframes", count->superframes },
-		{ "segmented", count->segmented },
-		{ "bursts", count->bursts },
-		{ "stalls", count->stalls },
+		{ "frames", count->frames },           { "bytes", count->bytes },
+		{ "superframes", count->superframes }, { "segmented", count->segmented },
+		{ "bursts", count->bursts },           { "stalls", count->stalls },
 	};
 	char name[RTE_TEL_MAX_STRING_LEN];
 	unsigned int i;
@@ -84,7 +81,7 @@ describe(const struct vb_guest *guest, struct rte_tel_data *d)
 
 	for (q = 0; q < guest->conf.queues; q++) {
 		waiting += guest->lanes[q].to_guest.n + guest->lanes[q].raw_n -
-			guest->lanes[q].raw_at;
+			   guest->lanes[q].raw_at;
 		waiting_tap += guest->lanes[q].to_tap.n;
 	}
 	rte_tel_data_add_dict_string(d, "name", guest->conf.name);

@@ -52,8 +52,8 @@ find_seen(struct seen *seen, unsigned int *nb_seen, const char *name)
 }
 
 static void
-line(const char *name, const char *direction, const struct vb_count *now,
-     struct vb_count *before, double seconds, const char *state)
+line(const char *name, const char *direction, const struct vb_count *now, struct vb_count *before,
+     double seconds, const char *state)
 {
 	double frames = (double)(now->frames - before->frames);
 	double bursts = (double)(now->bursts - before->bursts);
@@ -123,10 +123,9 @@ vb_view_table(struct vb_pairs *pairs)
 		static uint64_t slept[RTE_MAX_LCORE];
 		uint64_t tsc = vb_worker_slept(worker);
 		double share = (double)(tsc - slept[worker->lcore]) / (double)rte_get_tsc_hz() /
-			seconds;
+			       seconds;
 
-		printf("lcore %u: %.0f%% awake\n", worker->lcore,
-		       100 * (1 - RTE_MIN(share, 1.0)));
+		printf("lcore %u: %.0f%% awake\n", worker->lcore, 100 * (1 - RTE_MIN(share, 1.0)));
 		slept[worker->lcore] = tsc;
 	}
 	fflush(stdout);

@@ -176,7 +176,8 @@ sleep_until_work(struct vb_worker *worker, const struct vb_jobs *jobs)
 	rte_mb();
 	if (forward_all(jobs) == 0) {
 		worker->asleep_since = rte_rdtsc();
-		rte_epoll_wait(worker->epfd, events, EVENTS, must_nap(jobs) ? MAX_NAP_US / 1000 : -1);
+		rte_epoll_wait(worker->epfd, events, EVENTS,
+			       must_nap(jobs) ? MAX_NAP_US / 1000 : -1);
 		worker->slept_tsc += rte_rdtsc() - worker->asleep_since;
 		worker->asleep_since = 0;
 		worker->sleeps++;

@@ -24,9 +24,9 @@ struct vb_jobs {
 
 struct vb_worker {
 	unsigned int lcore;
-	int epfd;   /* Rx interrupts of its ports, and wakefd */
+	int epfd; /* Rx interrupts of its ports, and wakefd */
 	int wakefd;
-	bool busy;  /* never sleep */
+	bool busy; /* never sleep */
 	bool stop;
 	bool running;
 	uint64_t idle_tsc;
@@ -36,7 +36,7 @@ struct vb_worker {
 	uint64_t turns __rte_cache_aligned; /* no pointer is kept from turn to turn */
 	uint64_t sleeps;
 	uint64_t slept_tsc;
-	uint32_t nap_us; /* how long the next nap is */
+	uint32_t nap_us;       /* how long the next nap is */
 	uint64_t asleep_since; /* tsc; 0: awake */
 };
 

@@ -46,19 +46,18 @@
 /* Buffers that an application with LRO can keep before frames are copied instead. */
 #define TAPBATCH_LRO_BUFS 256
 
-#define TAPBATCH_TX_OFFLOADS                                                       \
-	(RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_IPV4_CKSUM |           \
-	 RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM |             \
+#define TAPBATCH_TX_OFFLOADS                                             \
+	(RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | \
+	 RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM |   \
 	 RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE)
-#define TAPBATCH_RX_OFFLOADS                                                       \
-	(RTE_ETH_RX_OFFLOAD_SCATTER | RTE_ETH_RX_OFFLOAD_TCP_LRO |                 \
-	 RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM |            \
-	 RTE_ETH_RX_OFFLOAD_TCP_CKSUM)
+#define TAPBATCH_RX_OFFLOADS                                                                       \
+	(RTE_ETH_RX_OFFLOAD_SCATTER | RTE_ETH_RX_OFFLOAD_TCP_LRO | RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | \
+	 RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM)
 
 /* Which unicast and multicast frames the application asked for. */
 struct tapbatch_filter {
-	bool enabled;    /* false: everything (promiscuous, or a tun port) */
-	bool multicast;  /* all of it */
+	bool enabled;   /* false: everything (promiscuous, or a tun port) */
+	bool multicast; /* all of it */
 	uint16_t nb_macs;
 	uint16_t nb_mc_macs;
 	struct rte_ether_addr macs[TAPBATCH_MAX_MACS];
@@ -75,20 +74,20 @@ struct tapbatch_rx_stats {
 	uint64_t malformed;     /* virtio header and bytes contradict */
 	uint64_t oversize;      /* longer than an mbuf, without scatter */
 	uint64_t read_errors;
-	uint64_t stop_drops;    /* read or waiting when the queue was stopped for good */
-	uint64_t nombuf;        /* calls that ended since the mempool was empty */
+	uint64_t stop_drops; /* read or waiting when the queue was stopped for good */
+	uint64_t nombuf;     /* calls that ended since the mempool was empty */
 };
 
 struct tapbatch_rxq {
 	struct rte_mempool *pool;
 	uint16_t port_id;
 	uint16_t queue_id;
-	uint32_t wants;         /* TAPBATCH_RX_* */
-	uint32_t max_lro;       /* longest superframe handed on whole, bytes; 0: none */
-	uint32_t room;          /* bytes of packet that fit in one mbuf of the pool */
+	uint32_t wants;   /* TAPBATCH_RX_* */
+	uint32_t max_lro; /* longest superframe handed on whole, bytes; 0: none */
+	uint32_t room;    /* bytes of packet that fit in one mbuf of the pool */
 	bool scatter;
-	bool deferred;          /* the application starts it itself */
-	uint16_t nb_desc;       /* as asked for, of no effect */
+	bool deferred;    /* the application starts it itself */
+	uint16_t nb_desc; /* as asked for, of no effect */
 	uint64_t offloads;
 	const struct tapbatch_filter *filter;
 	struct tapbatch_rx_stats stats;
@@ -97,19 +96,19 @@ struct tapbatch_rxq {
 struct tapbatch_tx_stats {
 	uint64_t packets;
 	uint64_t bytes;
-	uint64_t batches;       /* calls of the engine */
-	uint64_t rejected;      /* packets that the kernel refused */
-	uint64_t link_down;     /* packets sent while the interface was down or gone */
-	uint64_t malformed;     /* packets whose offload request and bytes contradict */
-	uint64_t no_room;       /* packets given back since the kernel had no room */
-	uint64_t stop_drops;    /* that a worker had not taken when the queue was stopped */
+	uint64_t batches;             /* calls of the engine */
+	uint64_t rejected;            /* packets that the kernel refused */
+	uint64_t link_down;           /* packets sent while the interface was down or gone */
+	uint64_t malformed;           /* packets whose offload request and bytes contradict */
+	uint64_t no_room;             /* packets given back since the kernel had no room */
+	uint64_t stop_drops;          /* that a worker had not taken when the queue was stopped */
 	uint64_t refused_superframes; /* that then went out as single packets */
 };
 
 struct tapbatch_txq {
 	uint16_t port_id;
 	uint16_t queue_id;
-	uint16_t batch;         /* packets per batch, 1 or more */
+	uint16_t batch; /* packets per batch, 1 or more */
 	bool deferred;
 	uint16_t nb_desc;
 	uint64_t offloads;
@@ -123,14 +122,14 @@ struct tapbatch_txq {
 /* Shared by all processes: dev->data->dev_private. */
 struct tapbatch_port {
 	struct tapbatch_args args;
-	bool multi_queue;       /* more than one queue can be attached */
-	bool created;           /* the interface was not there before */
+	bool multi_queue; /* more than one queue can be attached */
+	bool created;     /* the interface was not there before */
 	uint16_t max_queues;
-	bool link_down;         /* rte_eth_dev_set_link_down() */
-	bool uso;               /* the kernel segments UDP */
-	_Atomic bool gone;      /* the interface vanished */
-	_Atomic bool broken;    /* the engine has failed; the next start tries again */
-	uint32_t coalesce;      /* TAPBATCH_COALESCE_*: asked for, and sound on this kernel */
+	bool link_down;      /* rte_eth_dev_set_link_down() */
+	bool uso;            /* the kernel segments UDP */
+	_Atomic bool gone;   /* the interface vanished */
+	_Atomic bool broken; /* the engine has failed; the next start tries again */
+	uint32_t coalesce;   /* TAPBATCH_COALESCE_*: asked for, and sound on this kernel */
 	struct tapbatch_filter filter;
 	uint64_t tx_dropped_base; /* of the kernel, at the last reset */
 	uint64_t rx_dropped_base;
@@ -144,9 +143,9 @@ struct tapbatch_rx_local {
 	 */
 	uint16_t next;
 	uint16_t count;
-	uint16_t budget;       /* slots that the next read tries */
-	uint16_t segments;     /* of the last frame, to guess how many frames fill a burst */
-	bool drained;          /* the last read left nothing in the kernel's queue */
+	uint16_t budget;   /* slots that the next read tries */
+	uint16_t segments; /* of the last frame, to guess how many frames fill a burst */
+	bool drained;      /* the last read left nothing in the kernel's queue */
 	struct tapbatch_split split;
 	/* Mbufs that are taken from the pool and not used yet. */
 	struct rte_mbuf *spare[TAPBATCH_MAX_SLOTS];
@@ -163,17 +162,17 @@ struct tapbatch_rx_local {
 /* Private to the process: dev->process_private. */
 struct tapbatch_local {
 	const struct tapbatch_engine *engine;
-	pthread_mutex_t lock;       /* of link */
+	pthread_mutex_t lock; /* of link */
 	struct tapbatch_link link;
-	int news_fd;                /* epoll, holds the link's news socket */
+	int news_fd; /* epoll, holds the link's news socket */
 	struct rte_intr_handle *news_handle;
 	uint16_t nb_fds;
 	int fds[TAPBATCH_MAX_QUEUES]; /* queue files; the first is always there */
 	struct tapbatch_rx_local *rx[TAPBATCH_MAX_QUEUES];
 	struct tapbatch_tx_io *tx[TAPBATCH_MAX_QUEUES];
-	bool port_opened;           /* by the engine */
+	bool port_opened; /* by the engine */
 	/* Engine vhost. */
-	int vhost_err;              /* eventfd: the kernel, or we, met an error */
+	int vhost_err; /* eventfd: the kernel, or we, met an error */
 	struct tapbatch_vhost vhost[TAPBATCH_MAX_QUEUES];
 };
 

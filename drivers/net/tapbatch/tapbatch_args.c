@@ -251,6 +251,7 @@ parse_vhost_cpu(const char *key, const char *value, void *opaque)
 	return 0;
 }
 
+/* clang-format off */
 static const struct {
 	const char *key;
 	arg_handler_t parse;
@@ -268,6 +269,7 @@ static const struct {
 	{ TAPBATCH_ARG_REMOTE, parse_remote },
 	{ TAPBATCH_ARG_VHOST_CPU, parse_vhost_cpu },
 };
+/* clang-format on */
 
 int
 tapbatch_args_parse(const char *name, const char *params, struct tapbatch_args *args)
@@ -303,11 +305,12 @@ tapbatch_args_parse(const char *name, const char *params, struct tapbatch_args *
 			if (strcmp(pair->key, handlers[j].key) == 0)
 				break;
 		if (j == RTE_DIM(handlers)) {
-			TAPBATCH_LOG(ERR,
-				     "%s: unknown argument \"%s\"; there are: iface, type, engine, "
-				     "tx_batched, coalesce, mac, txqlen, persist, owner, group, remote, "
-				     "vhost_cpu",
-				     name, pair->key);
+			TAPBATCH_LOG(
+				ERR,
+				"%s: unknown argument \"%s\"; there are: iface, type, engine, "
+				"tx_batched, coalesce, mac, txqlen, persist, owner, group, remote, "
+				"vhost_cpu",
+				name, pair->key);
 			ret = -EINVAL;
 		} else if (rte_kvargs_count(kvlist, pair->key) != 1) {
 			TAPBATCH_LOG(ERR, "%s: argument \"%s\" is given more than once", name,

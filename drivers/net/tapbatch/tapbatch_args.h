@@ -32,17 +32,17 @@ struct tapbatch_args {
 	char iface[IF_NAMESIZE];
 	bool l3_only; /* type=tun */
 	enum tapbatch_engine_kind engine;
-	uint16_t tx_batched;     /* packets, 0..TAPBATCH_MAX_BATCH */
-	uint32_t coalesce;       /* TAPBATCH_COALESCE_* */
+	uint16_t tx_batched; /* packets, 0..TAPBATCH_MAX_BATCH */
+	uint32_t coalesce;   /* TAPBATCH_COALESCE_* */
 	enum tapbatch_mac_kind mac_kind;
 	struct rte_ether_addr mac; /* for TAPBATCH_MAC_GIVEN */
-	uint32_t txqlen;         /* packets, 0: the kernel's default */
+	uint32_t txqlen;           /* packets, 0: the kernel's default */
 	bool persist;
-	int64_t owner;           /* user id, -1: not set */
-	int64_t group;           /* group id, -1: not set */
+	int64_t owner;            /* user id, -1: not set */
+	int64_t group;            /* group id, -1: not set */
 	char remote[IF_NAMESIZE]; /* empty: none */
-	unsigned int vhost_cpu;  /* the first of those that workers are pinned to */
-	unsigned int vhost_cpus; /* how many, 0: not pinned */
+	unsigned int vhost_cpu;   /* the first of those that workers are pinned to */
+	unsigned int vhost_cpus;  /* how many, 0: not pinned */
 };
 
 /*

@@ -253,10 +253,10 @@ tapbatch_cksum_pseudo6(const void *src, uint8_t proto, uint32_t l4_len)
 static inline uint64_t
 tapbatch_cksum_pseudo(const uint8_t *ip, bool ipv6, uint8_t proto, uint32_t l4_len)
 {
-	return ipv6 ? tapbatch_cksum_pseudo6(ip + offsetof(struct rte_ipv6_hdr, src_addr),
-					     proto, l4_len) :
-		      tapbatch_cksum_pseudo4(ip + offsetof(struct rte_ipv4_hdr, src_addr),
-					     proto, l4_len);
+	return ipv6 ? tapbatch_cksum_pseudo6(ip + offsetof(struct rte_ipv6_hdr, src_addr), proto,
+					     l4_len) :
+		      tapbatch_cksum_pseudo4(ip + offsetof(struct rte_ipv4_hdr, src_addr), proto,
+					     l4_len);
 }
 
 /* The checksum field of a sum over everything that it covers, the field as 0. */

@@ -60,8 +60,8 @@ const char *const tapbatch_unmerged_names[TAPBATCH_NB_UNMERGED] = {
 #define TCP_MERGED_FLAGS (RTE_TCP_ACK_FLAG | RTE_TCP_ECE_FLAG | TCP_CLOSING_FLAGS)
 
 /* Tx requests that a superframe can carry or that only describe. */
-#define TX_HARMLESS (RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IPV6 | \
-		     RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK)
+#define TX_HARMLESS \
+	(RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IPV6 | RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK)
 
 #define HASH_BUCKETS 128 /* power of 2, twice the most flows of a batch */
 #define PREFETCH_AHEAD 4u
@@ -69,13 +69,13 @@ const char *const tapbatch_unmerged_names[TAPBATCH_NB_UNMERGED] = {
 /* A packet under consideration. */
 struct packet {
 	const struct rte_mbuf *m;
-	const uint8_t *hdr;  /* its headers in one piece: in the mbuf, or copied out */
+	const uint8_t *hdr; /* its headers in one piece: in the mbuf, or copied out */
 	struct tapbatch_layout at;
 	uint32_t payload_len;
-	uint16_t nb_iov;     /* iovecs that its payload takes, at most */
+	uint16_t nb_iov; /* iovecs that its payload takes, at most */
 	uint8_t tcp_flags;
-	bool ip_open;        /* IPv4 checksum asked for: any value stands there */
-	bool l4_open;        /* the same of TCP's or UDP's */
+	bool ip_open; /* IPv4 checksum asked for: any value stands there */
+	bool l4_open; /* the same of TCP's or UDP's */
 };
 
 /* Addresses, ports and protocol; IPv4 uses the first of the address words. */
@@ -90,13 +90,13 @@ struct flow {
 	struct packet first;          /* of the open frame */
 	struct tapbatch_frame *frame; /* NULL: none */
 	uint32_t next_seq;
-	uint32_t iov;                 /* iovecs of the frame */
+	uint32_t iov; /* iovecs of the frame */
 	uint16_t next_ip_id;
-	uint8_t chain;                /* next flow of the bucket, plus 1 */
-	uint8_t tcp_flags;            /* of the last packet */
-	uint8_t closed;               /* why nothing more may join; MERGES if it may */
-	uint8_t reason;               /* why the frame's only packet is in no superframe */
-	uint8_t verdict;              /* on the checksums of the first packet */
+	uint8_t chain;     /* next flow of the bucket, plus 1 */
+	uint8_t tcp_flags; /* of the last packet */
+	uint8_t closed;    /* why nothing more may join; MERGES if it may */
+	uint8_t reason;    /* why the frame's only packet is in no superframe */
+	uint8_t verdict;   /* on the checksums of the first packet */
 };
 
 /* Values of verdict besides reasons and MERGES. */
@@ -150,8 +150,7 @@ verify(const struct packet *p)
 	uint64_t sum;
 
 	if (!at->ipv6 && !p->ip_open) {
-		if (tapbatch_cksum_fold(sum_ip4(l3)) != UINT16_MAX ||
-		    load16(l3 + 10) == UINT16_MAX)
+		if (tapbatch_cksum_fold(sum_ip4(l3)) != UINT16_MAX || load16(l3 + 10) == UINT16_MAX)
 			return TAPBATCH_UNMERGED_BAD_CHECKSUM;
 	}
 	if (p->l4_open)
@@ -275,8 +274,7 @@ headers_differ(const struct packet *a, const struct packet *b)
 	if (at->ipv6) /* version, traffic class, flow label; hop limit */
 		diff = (load32(l3a) ^ load32(l3b)) | (uint32_t)(l3a[7] ^ l3b[7]);
 	else /* type of service; DF; time to live */
-		diff = (uint32_t)(load16(l3a) ^ load16(l3b)) |
-		       (load32(l3a + 6) ^ load32(l3b + 6));
+		diff = (uint32_t)(load16(l3a) ^ load16(l3b)) | (load32(l3a + 6) ^ load32(l3b + 6));
 
 	if (at->proto == IPPROTO_TCP) {
 		unsigned int options = at->payload - at->l4 - TCP_MIN_LEN;
@@ -289,8 +287,8 @@ headers_differ(const struct packet *a, const struct packet *b)
 		if (options == 12) /* time stamps alone, the usual case */
 			diff |= (uint32_t)(memcmp(l4a + TCP_MIN_LEN, l4b + TCP_MIN_LEN, 12) != 0);
 		else if (options != 0)
-			diff |= (uint32_t)(memcmp(l4a + TCP_MIN_LEN, l4b + TCP_MIN_LEN,
-						  options) != 0);
+			diff |= (uint32_t)(memcmp(l4a + TCP_MIN_LEN, l4b + TCP_MIN_LEN, options) !=
+					   0);
 	}
 	return diff != 0;
 }
@@ -304,8 +302,8 @@ tcp_seq(const struct packet *p)
 static inline uint16_t
 ip_id(const struct packet *p)
 {
-	return rte_be_to_cpu_16(load16(p->hdr + p->at.l3 +
-				       offsetof(struct rte_ipv4_hdr, packet_id)));
+	return rte_be_to_cpu_16(
+		load16(p->hdr + p->at.l3 + offsetof(struct rte_ipv4_hdr, packet_id)));
 }
 
 /* Writes the headers of a frame that has got all its packets. */
@@ -317,8 +315,8 @@ write_headers(const struct flow *f)
 	struct tapbatch_frame *frame = f->frame;
 	uint8_t *hdr = frame->hdr;
 	uint32_t l4_len = frame->len - at->l4;
-	rte_be16_t pseudo = tapbatch_cksum_fold(tapbatch_cksum_pseudo(p->hdr + at->l3, at->ipv6,
-								      at->proto, l4_len));
+	rte_be16_t pseudo = tapbatch_cksum_fold(
+		tapbatch_cksum_pseudo(p->hdr + at->l3, at->ipv6, at->proto, l4_len));
 
 	if (p->hdr != hdr)
 		memcpy(hdr, p->hdr, at->payload);
@@ -351,8 +349,7 @@ write_headers(const struct flow *f)
 		tcp->tcp_flags = (p->tcp_flags & ~TCP_CLOSING_FLAGS) | f->tcp_flags;
 		tcp->cksum = pseudo;
 		frame->vnet.csum_offset = offsetof(struct rte_tcp_hdr, cksum);
-		frame->vnet.gso_type = at->ipv6 ? TAPBATCH_VNET_GSO_TCPV6 :
-						  TAPBATCH_VNET_GSO_TCPV4;
+		frame->vnet.gso_type = at->ipv6 ? TAPBATCH_VNET_GSO_TCPV6 : TAPBATCH_VNET_GSO_TCPV4;
 	} else {
 		struct rte_udp_hdr *udp = (void *)(hdr + at->l4);
 
@@ -412,8 +409,8 @@ add_unmerged(struct tapbatch_coalesce *c, const struct rte_mbuf *m, unsigned int
 
 /* Begins a frame that others may join. */
 static inline void
-open_frame(struct tapbatch_coalesce *c, struct flow *f, const struct packet *p,
-	   unsigned int index, uint8_t reason)
+open_frame(struct tapbatch_coalesce *c, struct flow *f, const struct packet *p, unsigned int index,
+	   uint8_t reason)
 {
 	struct tapbatch_frame *frame = add_frame(c, p->m, index);
 
@@ -484,8 +481,7 @@ join(struct tapbatch_coalesce *c, struct flow *f, const struct packet *p, unsign
 
 /* A packet that could be merged, and its flow: joins the open frame, or opens one. */
 static inline void
-add_packet(struct tapbatch_coalesce *c, struct flow *f, const struct packet *p,
-	   unsigned int index)
+add_packet(struct tapbatch_coalesce *c, struct flow *f, const struct packet *p, unsigned int index)
 {
 	uint8_t reason = may_join(f, p);
 	uint8_t bad;
@@ -587,8 +583,8 @@ tapbatch_coalesce_batch(struct tapbatch_coalesce *c, struct rte_mbuf **pkts, uin
 	if (nb_pkts == 1 || c->kinds == 0) {
 		for (i = 0; i < nb_pkts; i++)
 			add_frame(c, pkts[i], i);
-		c->unmerged[c->kinds == 0 ? TAPBATCH_UNMERGED_KIND_OFF :
-					    TAPBATCH_UNMERGED_ALONE] += nb_pkts;
+		c->unmerged[c->kinds == 0 ? TAPBATCH_UNMERGED_KIND_OFF : TAPBATCH_UNMERGED_ALONE] +=
+			nb_pkts;
 		return;
 	}
 

@@ -30,28 +30,28 @@
  */
 enum tapbatch_unmerged {
 	/* What the packet is. */
-	TAPBATCH_UNMERGED_OTHER,      /* neither TCP nor UDP */
-	TAPBATCH_UNMERGED_MALFORMED,  /* headers cut short, lengths that contradict */
-	TAPBATCH_UNMERGED_FRAGMENT,   /* of an IP packet */
-	TAPBATCH_UNMERGED_EXTENSION,  /* IPv6 with extension headers */
-	TAPBATCH_UNMERGED_KIND_OFF,   /* TCP or UDP of a kind that is switched off */
-	TAPBATCH_UNMERGED_OFFLOAD,    /* mbuf flags ask for more than checksums */
-	TAPBATCH_UNMERGED_IP_OPTIONS, /* IPv4 with options */
-	TAPBATCH_UNMERGED_IP_RESERVED,      /* IPv4 with the reserved flag */
-	TAPBATCH_UNMERGED_PADDING,          /* bytes behind the IP packet */
-	TAPBATCH_UNMERGED_NO_PAYLOAD,       /* a bare ACK, an empty datagram */
-	TAPBATCH_UNMERGED_TCP_FLAGS,        /* others than ACK, PSH, FIN, ECE */
-	TAPBATCH_UNMERGED_UDP_LENGTH,       /* not that of the IP payload */
-	TAPBATCH_UNMERGED_UDP_NO_CHECKSUM,  /* merging would give it one */
-	TAPBATCH_UNMERGED_BAD_CHECKSUM,     /* merging would repair it */
-	TAPBATCH_UNMERGED_CHECKSUM_ZERO,    /* TCP: the kernel writes 0 or 0xffff */
+	TAPBATCH_UNMERGED_OTHER,           /* neither TCP nor UDP */
+	TAPBATCH_UNMERGED_MALFORMED,       /* headers cut short, lengths that contradict */
+	TAPBATCH_UNMERGED_FRAGMENT,        /* of an IP packet */
+	TAPBATCH_UNMERGED_EXTENSION,       /* IPv6 with extension headers */
+	TAPBATCH_UNMERGED_KIND_OFF,        /* TCP or UDP of a kind that is switched off */
+	TAPBATCH_UNMERGED_OFFLOAD,         /* mbuf flags ask for more than checksums */
+	TAPBATCH_UNMERGED_IP_OPTIONS,      /* IPv4 with options */
+	TAPBATCH_UNMERGED_IP_RESERVED,     /* IPv4 with the reserved flag */
+	TAPBATCH_UNMERGED_PADDING,         /* bytes behind the IP packet */
+	TAPBATCH_UNMERGED_NO_PAYLOAD,      /* a bare ACK, an empty datagram */
+	TAPBATCH_UNMERGED_TCP_FLAGS,       /* others than ACK, PSH, FIN, ECE */
+	TAPBATCH_UNMERGED_UDP_LENGTH,      /* not that of the IP payload */
+	TAPBATCH_UNMERGED_UDP_NO_CHECKSUM, /* merging would give it one */
+	TAPBATCH_UNMERGED_BAD_CHECKSUM,    /* merging would repair it */
+	TAPBATCH_UNMERGED_CHECKSUM_ZERO,   /* TCP: the kernel writes 0 or 0xffff */
 	/* What stands between it and its neighbours in the flow. */
 	TAPBATCH_UNMERGED_HEADER_DIFFERS,
-	TAPBATCH_UNMERGED_IP_ID,     /* without DF: not the one after */
-	TAPBATCH_UNMERGED_SEQUENCE,  /* TCP: a gap, or sent again */
-	TAPBATCH_UNMERGED_SIZE,      /* longer than the one before */
-	TAPBATCH_UNMERGED_PUSH,      /* the earlier has PSH or FIN */
-	TAPBATCH_UNMERGED_FULL,      /* superframe would exceed 64 KiB, or its iovecs */
+	TAPBATCH_UNMERGED_IP_ID,       /* without DF: not the one after */
+	TAPBATCH_UNMERGED_SEQUENCE,    /* TCP: a gap, or sent again */
+	TAPBATCH_UNMERGED_SIZE,        /* longer than the one before */
+	TAPBATCH_UNMERGED_PUSH,        /* the earlier has PSH or FIN */
+	TAPBATCH_UNMERGED_FULL,        /* superframe would exceed 64 KiB, or its iovecs */
 	TAPBATCH_UNMERGED_INTERRUPTED, /* a neighbour can't be merged */
 	TAPBATCH_UNMERGED_ALONE,       /* no neighbour in this batch */
 	TAPBATCH_NB_UNMERGED
@@ -62,8 +62,8 @@ extern const char *const tapbatch_unmerged_names[TAPBATCH_NB_UNMERGED];
 
 struct tapbatch_coalesce {
 	/* Set by the caller. */
-	uint32_t kinds;  /* TAPBATCH_COALESCE_*: what may be merged */
-	bool l3_only;    /* packets start with IP (tun) */
+	uint32_t kinds; /* TAPBATCH_COALESCE_*: what may be merged */
+	bool l3_only;   /* packets start with IP (tun) */
 
 	/* Result of the last batch: frames[0..nb_frames), in order of their first
 	 * packets. Of a frame of one packet first, last, nb_pkts, len and hdr_len (0)
@@ -87,7 +87,6 @@ struct tapbatch_coalesce {
  * @param pkts  packets, TAPBATCH_MAX_BATCH at most; none is changed, none may be
  *              freed before its frame is written
  */
-void tapbatch_coalesce_batch(struct tapbatch_coalesce *c, struct rte_mbuf **pkts,
-			     uint16_t nb_pkts);
+void tapbatch_coalesce_batch(struct tapbatch_coalesce *c, struct rte_mbuf **pkts, uint16_t nb_pkts);
 
 #endif /* TAPBATCH_COALESCE_H */

@@ -34,8 +34,8 @@
  * with two vectors; at 1500 bytes it takes 4 % more.
  */
 struct tapbatch_slot {
-	uint8_t *buf;  /* TAPBATCH_SLOT_LEN bytes: virtio header, then the frame */
-	uint32_t len;  /* bytes of the frame, virtio header not counted */
+	uint8_t *buf; /* TAPBATCH_SLOT_LEN bytes: virtio header, then the frame */
+	uint32_t len; /* bytes of the frame, virtio header not counted */
 };
 
 /* What the engine uring keeps for one queue; private to it and to the process. */
@@ -46,8 +46,8 @@ struct tapbatch_vhost_tx;
 
 /* One Rx queue as this process sees it. */
 struct tapbatch_rx_io {
-	int fd;                  /* queue file, non-blocking; -1: none */
-	int err;                 /* errno of the last read that failed otherwise than by EAGAIN */
+	int fd;  /* queue file, non-blocking; -1: none */
+	int err; /* errno of the last read that failed otherwise than by EAGAIN */
 	uint64_t syscalls;
 	struct tapbatch_uring *uring;
 	struct tapbatch_vhost_rx *vhost;
@@ -56,8 +56,8 @@ struct tapbatch_rx_io {
 
 /* One Tx queue as this process sees it. */
 struct tapbatch_tx_io {
-	int fd;                  /* queue file, may be shared with other queues */
-	bool sequential;         /* stop at the first frame that finds no room */
+	int fd;          /* queue file, may be shared with other queues */
+	bool sequential; /* stop at the first frame that finds no room */
 	uint64_t syscalls;
 	struct tapbatch_uring *uring;
 	struct tapbatch_vhost_tx *vhost;
@@ -65,9 +65,9 @@ struct tapbatch_tx_io {
 
 /* One frame to write: what the engine is given, and what it answers. */
 struct tapbatch_write {
-	struct iovec *iov;       /* first of the frame's vectors */
+	struct iovec *iov; /* first of the frame's vectors */
 	uint16_t nb_iov;
-	int16_t result;          /* 0: written, else negative errno */
+	int16_t result; /* 0: written, else negative errno */
 };
 
 struct tapbatch_engine {

@@ -208,7 +208,8 @@ bring_up(struct rte_eth_dev *dev)
 	if (ret == -EPERM) {
 		TAPBATCH_LOG(NOTICE,
 			     "port %u: no permission to set the interface up, that is left to "
-			     "others", dev->data->port_id);
+			     "others",
+			     dev->data->port_id);
 		ret = 0;
 	}
 	return ret;
@@ -285,8 +286,8 @@ tapbatch_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 			   RTE_ETH_LINK_SPEED_40G | RTE_ETH_LINK_SPEED_100G;
 	info->rx_queue_offload_capa = TAPBATCH_RX_OFFLOADS & ~RTE_ETH_RX_OFFLOAD_TCP_LRO;
 	info->rx_offload_capa = TAPBATCH_RX_OFFLOADS;
-	info->tx_queue_offload_capa =
-		TAPBATCH_TX_OFFLOADS | (port->uso ? RTE_ETH_TX_OFFLOAD_UDP_TSO : 0);
+	info->tx_queue_offload_capa = TAPBATCH_TX_OFFLOADS |
+				      (port->uso ? RTE_ETH_TX_OFFLOAD_UDP_TSO : 0);
 	info->tx_offload_capa = info->tx_queue_offload_capa;
 	info->rx_desc_lim.nb_max = UINT16_MAX;
 	info->rx_desc_lim.nb_min = 0;
@@ -422,9 +423,9 @@ tapbatch_mac_addr_set(struct rte_eth_dev *dev, struct rte_ether_addr *mac)
 		return -ENOTSUP;
 	ret = tapbatch_tun_set_mac(tapbatch_local(dev)->fds[0], mac);
 	if (ret != 0) {
-		TAPBATCH_LOG(ERR, "port %u: the address " RTE_ETHER_ADDR_PRT_FMT
-			     " cannot be set: %s", dev->data->port_id, RTE_ETHER_ADDR_BYTES(mac),
-			     strerror(-ret));
+		TAPBATCH_LOG(ERR,
+			     "port %u: the address " RTE_ETHER_ADDR_PRT_FMT " cannot be set: %s",
+			     dev->data->port_id, RTE_ETHER_ADDR_BYTES(mac), strerror(-ret));
 		return ret;
 	}
 	rte_ether_addr_copy(mac, &port->filter.macs[0]);
@@ -696,8 +697,10 @@ choose_engine(const char *name, enum tapbatch_engine_kind asked,
 	if (asked == TAPBATCH_ENGINE_VHOST) {
 		ret = tapbatch_engine_vhost.probe(why, sizeof(why));
 		if (ret != 0)
-			TAPBATCH_LOG(ERR, "%s: engine=vhost does not work here: %s; engine=auto or "
-				     "engine=rw does without", name, why);
+			TAPBATCH_LOG(ERR,
+				     "%s: engine=vhost does not work here: %s; engine=auto or "
+				     "engine=rw does without",
+				     name, why);
 		*engine = &tapbatch_engine_vhost;
 		return ret;
 	}
@@ -711,8 +714,10 @@ choose_engine(const char *name, enum tapbatch_engine_kind asked,
 	}
 #endif
 	if (asked == TAPBATCH_ENGINE_URING) {
-		TAPBATCH_LOG(ERR, "%s: engine=uring does not work here: %s; engine=auto or "
-			     "engine=rw does without", name, why);
+		TAPBATCH_LOG(ERR,
+			     "%s: engine=uring does not work here: %s; engine=auto or "
+			     "engine=rw does without",
+			     name, why);
 		return ret;
 	}
 	if (asked == TAPBATCH_ENGINE_AUTO)
@@ -742,12 +747,16 @@ sound_kinds(const char *name, const struct tapbatch_port *port)
 	uint32_t kinds = port->args.tx_batched > 1 ? port->args.coalesce : 0;
 
 	if ((kinds & udp) != 0 && !port->uso) {
-		TAPBATCH_LOG(NOTICE, "%s: UDP is not coalesced, this kernel does not segment it "
-			     "(Linux 6.2 does)", name);
+		TAPBATCH_LOG(NOTICE,
+			     "%s: UDP is not coalesced, this kernel does not segment it "
+			     "(Linux 6.2 does)",
+			     name);
 		kinds &= ~udp;
 	} else if ((kinds & udp) != 0 && kernel_mangles_udp()) {
-		TAPBATCH_LOG(NOTICE, "%s: UDP is not coalesced, this kernel damages it when "
-			     "segmenting (Linux 7.0 to 7.1.4)", name);
+		TAPBATCH_LOG(NOTICE,
+			     "%s: UDP is not coalesced, this kernel damages it when "
+			     "segmenting (Linux 7.0 to 7.1.4)",
+			     name);
 		kinds &= ~udp;
 	}
 	return kinds;
@@ -773,8 +782,7 @@ set_initial_mac(struct rte_eth_dev *dev, const char *name)
 		ret = tapbatch_tun_get_mac(fd, &mac);
 		break;
 	case TAPBATCH_MAC_FIXED:
-		mac = (struct rte_ether_addr){ { 0x02, 't', 'a', 'p', 'b',
-						 (uint8_t)nb_fixed++ } };
+		mac = (struct rte_ether_addr){ { 0x02, 't', 'a', 'p', 'b', (uint8_t)nb_fixed++ } };
 		ret = tapbatch_tun_set_mac(fd, &mac);
 		break;
 	case TAPBATCH_MAC_GIVEN:
@@ -859,8 +867,9 @@ create_port(struct rte_vdev_device *vdev, const struct tapbatch_args *args,
 	}
 	tapbatch_port(dev)->args = *args;
 	local = calloc(1, sizeof(*local));
-	dev->data->mac_addrs = rte_zmalloc_socket(
-		name, sizeof(struct rte_ether_addr) * TAPBATCH_MAX_MACS, 0, dev->data->numa_node);
+	dev->data->mac_addrs = rte_zmalloc_socket(name,
+						  sizeof(struct rte_ether_addr) * TAPBATCH_MAX_MACS,
+						  0, dev->data->numa_node);
 	if (local == NULL || dev->data->mac_addrs == NULL) {
 		TAPBATCH_LOG(ERR, "%s: no memory", name);
 		free(local);
@@ -945,16 +954,12 @@ static struct rte_vdev_driver tapbatch_driver = {
 };
 
 RTE_PMD_REGISTER_VDEV(net_tapbatch, tapbatch_driver);
-RTE_PMD_REGISTER_PARAM_STRING(net_tapbatch,
-	TAPBATCH_ARG_IFACE "=<name> "
-	TAPBATCH_ARG_TYPE "=tap|tun "
-	TAPBATCH_ARG_ENGINE "=auto|uring|rw|vhost "
-	TAPBATCH_ARG_TX_BATCHED "=<0..64> "
-	TAPBATCH_ARG_COALESCE "=none|tcp|udp|tcp+udp "
-	TAPBATCH_ARG_MAC "=random|fixed|xx:xx:xx:xx:xx:xx "
-	TAPBATCH_ARG_TXQLEN "=<packets> "
-	TAPBATCH_ARG_PERSIST "=0|1 "
-	TAPBATCH_ARG_OWNER "=<uid> "
-	TAPBATCH_ARG_GROUP "=<gid> "
-	TAPBATCH_ARG_REMOTE "=<interface> "
-	TAPBATCH_ARG_VHOST_CPU "=<cpu>[-<cpu>]");
+RTE_PMD_REGISTER_PARAM_STRING(net_tapbatch, TAPBATCH_ARG_IFACE
+			      "=<name> " TAPBATCH_ARG_TYPE "=tap|tun " TAPBATCH_ARG_ENGINE
+			      "=auto|uring|rw|vhost " TAPBATCH_ARG_TX_BATCHED
+			      "=<0..64> " TAPBATCH_ARG_COALESCE
+			      "=none|tcp|udp|tcp+udp " TAPBATCH_ARG_MAC
+			      "=random|fixed|xx:xx:xx:xx:xx:xx " TAPBATCH_ARG_TXQLEN
+			      "=<packets> " TAPBATCH_ARG_PERSIST "=0|1 " TAPBATCH_ARG_OWNER
+			      "=<uid> " TAPBATCH_ARG_GROUP "=<gid> " TAPBATCH_ARG_REMOTE
+			      "=<interface> " TAPBATCH_ARG_VHOST_CPU "=<cpu>[-<cpu>]");

@@ -36,21 +36,21 @@
  * list: first, next[first], next[next[first]], ... nb_pkts of them.
  */
 struct tapbatch_frame {
-	uint8_t first;    /* index of the first packet in its batch */
-	uint8_t last;     /* index of the last one */
-	uint8_t nb_pkts;  /* 1: a packet as the application sent it */
+	uint8_t first;   /* index of the first packet in its batch */
+	uint8_t last;    /* index of the last one */
+	uint8_t nb_pkts; /* 1: a packet as the application sent it */
 	/* Bytes that hdr replaces at the start of the first packet; each further
 	 * packet has as many bytes of headers, which are left out. 0: none.
 	 */
 	uint16_t hdr_len;
-	uint32_t len;     /* bytes of the frame, virtio header not counted */
+	uint32_t len; /* bytes of the frame, virtio header not counted */
 	/* These two lie in one piece, as the kernel reads them. */
 	struct tapbatch_vnet_hdr vnet;
 	uint8_t hdr[TAPBATCH_MAX_HDR];
 };
 
 _Static_assert(offsetof(struct tapbatch_frame, hdr) ==
-	       offsetof(struct tapbatch_frame, vnet) + TAPBATCH_VNET_HDR_LEN,
+		       offsetof(struct tapbatch_frame, vnet) + TAPBATCH_VNET_HDR_LEN,
 	       "virtio header and protocol headers go out as one iovec");
 
 /*

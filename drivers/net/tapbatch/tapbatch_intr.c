@@ -102,8 +102,8 @@ tapbatch_rx_intr_install(struct rte_eth_dev *dev)
 			 rte_intr_type_set(dev->intr_handle, RTE_INTR_HANDLE_VDEV) != 0))
 		ret = -EINVAL;
 	if (ret != 0) {
-		TAPBATCH_LOG(ERR, "port %u: Rx interrupts cannot be set up: %s",
-			     dev->data->port_id, strerror(-ret));
+		TAPBATCH_LOG(ERR, "port %u: Rx interrupts cannot be set up: %s", dev->data->port_id,
+			     strerror(-ret));
 		tapbatch_rx_intr_remove(dev);
 	}
 	return ret;

@@ -76,8 +76,7 @@ open_sockets(struct tapbatch_link *link)
 	if (link->requests == NULL || mnl_socket_bind(link->requests, 0, MNL_SOCKET_AUTOPID) < 0)
 		return -errno;
 	link->news = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (link->news == NULL ||
-	    mnl_socket_bind(link->news, RTMGRP_LINK, MNL_SOCKET_AUTOPID) < 0)
+	if (link->news == NULL || mnl_socket_bind(link->news, RTMGRP_LINK, MNL_SOCKET_AUTOPID) < 0)
 		return -errno;
 	return 0;
 }

@@ -23,7 +23,7 @@ struct tapbatch_link {
 	struct mnl_socket *news;     /* likewise; non-blocking */
 	int ioctl_sock;              /* likewise */
 	unsigned int ifindex;
-	ino_t netns;                 /* inode of that namespace, 0: not known */
+	ino_t netns; /* inode of that namespace, 0: not known */
 };
 
 struct tapbatch_link_state {

@@ -40,7 +40,7 @@ struct tapbatch_layout {
 	uint16_t payload; /* offset of the first byte behind that */
 	uint8_t proto;    /* IPPROTO_TCP or IPPROTO_UDP */
 	bool ipv6;
-	uint32_t l3_end;  /* offset where the IP packet ends, from its own length */
+	uint32_t l3_end; /* offset where the IP packet ends, from its own length */
 };
 
 /*
@@ -70,7 +70,8 @@ tapbatch_parse(const uint8_t *data, uint32_t avail, uint32_t frame, bool l3_only
 		if (avail < 1)
 			return TAPBATCH_PARSED_MALFORMED;
 		type = (data[0] >> 4) == 4 ? RTE_ETHER_TYPE_IPV4 :
-		       (data[0] >> 4) == 6 ? RTE_ETHER_TYPE_IPV6 : 0;
+		       (data[0] >> 4) == 6 ? RTE_ETHER_TYPE_IPV6 :
+					     0;
 	} else {
 		unsigned int tags = 0;
 

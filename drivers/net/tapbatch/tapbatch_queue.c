@@ -108,9 +108,8 @@ tapbatch_rx_queue_check_room(const struct rte_eth_dev *dev, uint16_t id, uint32_
 }
 
 int
-tapbatch_rx_queue_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t nb_desc,
-			unsigned int socket, const struct rte_eth_rxconf *conf,
-			struct rte_mempool *pool)
+tapbatch_rx_queue_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t nb_desc, unsigned int socket,
+			const struct rte_eth_rxconf *conf, struct rte_mempool *pool)
 {
 	struct tapbatch_local *local = tapbatch_local(dev);
 	struct tapbatch_port *port = tapbatch_port(dev);
@@ -145,8 +144,9 @@ tapbatch_rx_queue_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t nb_desc,
 	rx->intr_fd = -1;
 	rx->intr_kick = -1;
 	/* Buffers of our own can only be handed on where we read to them. */
-	ret = rxq->scatter && local->engine->rx_burst == NULL ? take_slots(rx, local->engine->nb_slots, (int)socket) :
-			     map_slots(rx, local->engine->nb_slots);
+	ret = rxq->scatter && local->engine->rx_burst == NULL ?
+		      take_slots(rx, local->engine->nb_slots, (int)socket) :
+		      map_slots(rx, local->engine->nb_slots);
 	if (ret != 0) {
 		TAPBATCH_LOG(ERR, "port %u Rx queue %u: no memory for %u superframes of 64 KiB",
 			     rxq->port_id, id,
@@ -195,8 +195,8 @@ tapbatch_rx_queue_release(struct rte_eth_dev *dev, uint16_t id)
 }
 
 int
-tapbatch_tx_queue_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t nb_desc,
-			unsigned int socket, const struct rte_eth_txconf *conf)
+tapbatch_tx_queue_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t nb_desc, unsigned int socket,
+			const struct rte_eth_txconf *conf)
 {
 	struct tapbatch_local *local = tapbatch_local(dev);
 	struct tapbatch_port *port = tapbatch_port(dev);
@@ -359,8 +359,8 @@ tapbatch_rx_queue_start(struct rte_eth_dev *dev, uint16_t id)
 	/* -EINVAL: it was attached all the time. */
 	ret = tapbatch_tun_set_attached(local->fds[id], true);
 	if (ret != 0 && ret != -EINVAL) {
-		TAPBATCH_LOG(ERR, "port %u Rx queue %u cannot be attached: %s",
-			     dev->data->port_id, id, strerror(-ret));
+		TAPBATCH_LOG(ERR, "port %u Rx queue %u cannot be attached: %s", dev->data->port_id,
+			     id, strerror(-ret));
 		return ret;
 	}
 	if (local->engine->rx_start != NULL) {

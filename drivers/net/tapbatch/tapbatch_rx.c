@@ -19,9 +19,9 @@
 
 /* Verdicts of take_frame(). */
 enum taken {
-	TAKEN,       /* one mbuf more */
-	DROPPED,     /* counted */
-	NO_MBUF,     /* the frame stays in its slot */
+	TAKEN,   /* one mbuf more */
+	DROPPED, /* counted */
+	NO_MBUF, /* the frame stays in its slot */
 };
 
 /* Copies a frame that does not fit into one mbuf to a chain of them. */
@@ -205,8 +205,8 @@ hand_on(struct tapbatch_rxq *rxq, struct tapbatch_rx_local *rx, struct rte_mbuf 
  * and to fill what is left of the burst. Trying more is cheap, but not free.
  */
 static bool
-refill(struct tapbatch_rxq *rxq, const struct tapbatch_engine *engine,
-       struct tapbatch_rx_local *rx, uint16_t wanted)
+refill(struct tapbatch_rxq *rxq, const struct tapbatch_engine *engine, struct tapbatch_rx_local *rx,
+       uint16_t wanted)
 {
 	uint16_t want = RTE_MIN(RTE_MAX(wanted / rx->segments, 1), rx->budget);
 	uint16_t got;

@@ -67,8 +67,7 @@ prepare(struct tapbatch_split *s, const struct tapbatch_vnet_hdr *vnet, uint32_t
 		struct rte_tcp_hdr *tcp = (struct rte_tcp_hdr *)l4;
 
 		if (vnet->flags & TAPBATCH_VNET_F_NEEDS_CSUM)
-			s->pseudo_sum = (uint64_t)tcp->cksum +
-					(uint32_t)~rte_cpu_to_be_32(l4_len);
+			s->pseudo_sum = (uint64_t)tcp->cksum + (uint32_t)~rte_cpu_to_be_32(l4_len);
 		else
 			s->pseudo_sum = tapbatch_cksum_pseudo(l3, layout->ipv6, IPPROTO_TCP, 0);
 		s->tcp_seq = rte_be_to_cpu_32(tcp->sent_seq);
@@ -184,8 +183,8 @@ write_headers(const struct tapbatch_split *s, uint8_t *to, uint32_t seg_len, uin
 	if (layout->ipv6) {
 		struct rte_ipv6_hdr *ip = (struct rte_ipv6_hdr *)(to + layout->l3);
 
-		ip->payload_len = rte_cpu_to_be_16((uint16_t)(layout->payload - layout->l3 -
-							      sizeof(*ip) + seg_len));
+		ip->payload_len = rte_cpu_to_be_16(
+			(uint16_t)(layout->payload - layout->l3 - sizeof(*ip) + seg_len));
 	} else {
 		struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(to + layout->l3);
 		uint16_t id = rte_cpu_to_be_16(s->ip_id);
@@ -199,8 +198,9 @@ write_headers(const struct tapbatch_split *s, uint8_t *to, uint32_t seg_len, uin
 	if (layout->proto == IPPROTO_TCP) {
 		struct rte_tcp_hdr *tcp = (struct rte_tcp_hdr *)(to + layout->l4);
 		uint32_t seq = rte_cpu_to_be_32(s->tcp_seq);
-		uint8_t flags = s->nb_left == 1 ? s->tcp_flags :
-				s->tcp_flags & ~(RTE_TCP_FIN_FLAG | RTE_TCP_PSH_FLAG);
+		uint8_t flags = s->nb_left == 1 ?
+					s->tcp_flags :
+					s->tcp_flags & ~(RTE_TCP_FIN_FLAG | RTE_TCP_PSH_FLAG);
 
 		tcp->sent_seq = seq;
 		tcp->tcp_flags = flags;
@@ -214,8 +214,7 @@ write_headers(const struct tapbatch_split *s, uint8_t *to, uint32_t seg_len, uin
 		udp->dgram_len = l4_len;
 		/* The length counts twice, in the header and in the pseudo-header. */
 		udp->dgram_cksum = open ? tapbatch_cksum_fold(s->pseudo_sum + l4_len) :
-					  tapbatch_cksum_finish_udp(s->l4_sum + sum +
-								    2u * l4_len);
+					  tapbatch_cksum_finish_udp(s->l4_sum + sum + 2u * l4_len);
 	}
 }
 
@@ -345,7 +344,7 @@ tapbatch_split_next(struct tapbatch_split *s, struct rte_mempool *pool, uint16_t
 		if (n == taken) {
 			/* Heads of chains one by one, lest they leave nothing for the rest. */
 			uint32_t need = len > room ? 1 :
-					RTE_MIN((uint32_t)(nb_pkts - n), s->nb_left);
+						     RTE_MIN((uint32_t)(nb_pkts - n), s->nb_left);
 
 			taken += take_mbufs(pool, pkts + n, (uint16_t)need);
 			if (n == taken)

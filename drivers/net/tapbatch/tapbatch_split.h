@@ -28,9 +28,9 @@
  * To be zeroed before it is first used.
  */
 struct tapbatch_split {
-	bool done;          /* nothing left to hand out; the pieces are free again */
-	uint32_t nb_left;   /* segments not handed out yet */
-	uint32_t wants;     /* TAPBATCH_RX_* */
+	bool done;        /* nothing left to hand out; the pieces are free again */
+	uint32_t nb_left; /* segments not handed out yet */
+	uint32_t wants;   /* TAPBATCH_RX_* */
 
 	/* Segments that fit in no mbuf of the pool, without TAPBATCH_RX_SCATTER. Only
 	 * ever increased here.
@@ -40,12 +40,12 @@ struct tapbatch_split {
 	/* Private from here: the frame, in two pieces, and how far it is handed out. */
 	const uint8_t *piece[2];
 	uint32_t piece_len[2];
-	uint32_t offset;    /* of the next payload byte, in piece[0] */
-	uint32_t left;      /* bytes of payload not handed out yet */
+	uint32_t offset; /* of the next payload byte, in piece[0] */
+	uint32_t left;   /* bytes of payload not handed out yet */
 	uint16_t gso_size;
-	uint16_t ip_id;     /* of the next segment, host order */
-	uint32_t tcp_seq;   /* of the next segment, host order */
-	uint8_t tcp_flags;  /* of the next segment, if it is the last; else without FIN, PSH */
+	uint16_t ip_id;    /* of the next segment, host order */
+	uint32_t tcp_seq;  /* of the next segment, host order */
+	uint8_t tcp_flags; /* of the next segment, if it is the last; else without FIN, PSH */
 	struct tapbatch_layout layout;
 	uint32_t packet_type;
 	uint64_t ol_flags;

@@ -22,18 +22,29 @@ struct counter {
 	size_t offset;
 };
 
-#define RX(field) { #field, offsetof(struct tapbatch_rxq, stats.field) }
-#define TX(field) { #field, offsetof(struct tapbatch_txq, stats.field) }
+#define RX(field)                                                  \
+	{                                                          \
+#field, offsetof(struct tapbatch_rxq, stats.field) \
+	}
+#define TX(field)                                                  \
+	{                                                          \
+#field, offsetof(struct tapbatch_txq, stats.field) \
+	}
 
 /* Packets and bytes of a queue are among ethdev's own extended statistics. */
 static const struct counter rx_counters[] = {
-	RX(batches), RX(superframes), RX(split_packets), RX(filtered), RX(malformed),
-	RX(oversize), RX(read_errors), RX(stop_drops), RX(nombuf),
+	RX(batches),  RX(superframes), RX(split_packets), RX(filtered), RX(malformed),
+	RX(oversize), RX(read_errors), RX(stop_drops),    RX(nombuf),
 };
 
 static const struct counter tx_counters[] = {
-	TX(batches), TX(rejected), TX(link_down), TX(malformed), TX(no_room),
-	TX(stop_drops), TX(refused_superframes),
+	TX(batches),
+	TX(rejected),
+	TX(link_down),
+	TX(malformed),
+	TX(no_room),
+	TX(stop_drops),
+	TX(refused_superframes),
 	{ "superframes", offsetof(struct tapbatch_txq, coalesce.superframes) },
 	{ "coalesced_packets", offsetof(struct tapbatch_txq, coalesce.coalesced) },
 };
@@ -110,9 +121,8 @@ tapbatch_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats)
 			continue;
 		stats->opackets += txq->stats.packets;
 		stats->obytes += txq->stats.bytes;
-		stats->oerrors +=
-			txq->stats.rejected + txq->stats.link_down + txq->stats.malformed +
-			txq->stats.stop_drops;
+		stats->oerrors += txq->stats.rejected + txq->stats.link_down +
+				  txq->stats.malformed + txq->stats.stop_drops;
 		if (queues != NULL && i < RTE_ETHDEV_QUEUE_STAT_CNTRS) {
 			queues->q_opackets[i] = txq->stats.packets;
 			queues->q_obytes[i] = txq->stats.bytes;
@@ -200,8 +210,7 @@ tapbatch_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xstats, unsig
 }
 
 int
-tapbatch_xstats_get_names(struct rte_eth_dev *dev, struct rte_eth_xstat_name *names,
-			  unsigned int n)
+tapbatch_xstats_get_names(struct rte_eth_dev *dev, struct rte_eth_xstat_name *names, unsigned int n)
 {
 	unsigned int total = count(dev);
 	unsigned int k = 0;

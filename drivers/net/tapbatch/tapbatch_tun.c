@@ -38,8 +38,10 @@ open_tun_file(void)
 	case ENOENT:
 	case ENODEV:
 	case ENXIO:
-		TAPBATCH_LOG(ERR, TUN_PATH ": %s: load the kernel's tun module (modprobe tun), and "
-			     "in a container let it have the device", strerror(err));
+		TAPBATCH_LOG(ERR,
+			     TUN_PATH ": %s: load the kernel's tun module (modprobe tun), and "
+				      "in a container let it have the device",
+			     strerror(err));
 		break;
 	case EACCES:
 	case EPERM:
@@ -85,8 +87,9 @@ explain_setiff(const char *device, const struct tapbatch_args *args, bool existe
 	if (!existed) {
 		TAPBATCH_LOG(ERR, "%s: iface=%s cannot be created: %s%s", device, args->iface,
 			     strerror(err),
-			     err == EPERM ? " (CAP_NET_ADMIN is needed)" :
-			     err == EINVAL ? " (the kernel refuses the name)" : "");
+			     err == EPERM  ? " (CAP_NET_ADMIN is needed)" :
+			     err == EINVAL ? " (the kernel refuses the name)" :
+					     "");
 		return;
 	}
 	driver_of(args->iface, driver, bus, sizeof(driver));

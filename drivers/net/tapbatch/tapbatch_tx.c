@@ -242,8 +242,7 @@ finish_batch(struct tapbatch_txq *txq, const struct tapbatch_engine *engine,
 	if (nb_refused > 0) {
 		uint16_t sent = send_each_alone(txq, engine, io, refused, nb_refused);
 
-		memcpy(&unsent[nb_unsent], &refused[sent],
-		       sizeof(unsent[0]) * (nb_refused - sent));
+		memcpy(&unsent[nb_unsent], &refused[sent], sizeof(unsent[0]) * (nb_refused - sent));
 		nb_unsent += nb_refused - sent;
 	}
 	memcpy(&pkts[n - nb_unsent], unsent, sizeof(unsent[0]) * nb_unsent);

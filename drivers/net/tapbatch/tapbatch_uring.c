@@ -139,7 +139,8 @@ uring_rx(struct tapbatch_rx_io *io, uint16_t n)
 	submit(ring, n);
 	io->syscalls++;
 
-	io_uring_for_each_cqe(ring, head, cqe) {
+	io_uring_for_each_cqe(ring, head, cqe)
+	{
 		struct tapbatch_slot *slot = &io->slots[cqe->user_data];
 
 		seen++;
@@ -202,7 +203,8 @@ uring_tx(struct tapbatch_tx_io *io, struct tapbatch_write *writes, uint16_t n)
 	submit(ring, n);
 	io->syscalls++;
 
-	io_uring_for_each_cqe(ring, head, cqe) {
+	io_uring_for_each_cqe(ring, head, cqe)
+	{
 		seen++;
 		writes[cqe->user_data].result = cqe->res < 0 ? (int16_t)cqe->res : 0;
 		if (unlikely(tapbatch_no_room(cqe->res)))
@@ -252,7 +254,8 @@ uring_probe(char *why, size_t size)
 			 ret == -EPERM || ret == -EACCES ?
 				 " (forbidden here, see kernel.io_uring_disabled and seccomp)" :
 			 ret == -ENOSYS ? " (this kernel has none)" :
-			 ret == -EINVAL ? " (Linux 5.18 is needed)" : "");
+			 ret == -EINVAL ? " (Linux 5.18 is needed)" :
+					  "");
 		close(io.fd);
 		return ret;
 	}

@@ -34,8 +34,8 @@
 
 #define VHOST_PATH "/dev/vhost-net"
 
-#define FEATURES                                                                     \
-	(1ULL << VIRTIO_F_VERSION_1 | 1ULL << VIRTIO_NET_F_MRG_RXBUF |               \
+#define FEATURES                                                       \
+	(1ULL << VIRTIO_F_VERSION_1 | 1ULL << VIRTIO_NET_F_MRG_RXBUF | \
 	 1ULL << VIRTIO_RING_F_EVENT_IDX | 1ULL << VIRTIO_RING_F_INDIRECT_DESC)
 
 /* Entries of a ring, whatever the application asks for. The lower limit leaves room
@@ -91,8 +91,7 @@ vhost_probe(char *why, size_t size)
 	close(fd);
 	if ((features & FEATURES) != FEATURES) {
 		snprintf(why, size, VHOST_PATH " lacks features 0x%llx of 0x%llx",
-			 (unsigned long long)(FEATURES & ~features),
-			 (unsigned long long)FEATURES);
+			 (unsigned long long)(FEATURES & ~features), (unsigned long long)FEATURES);
 		return -ENOTSUP;
 	}
 	return 0;
@@ -161,8 +160,10 @@ open_instance(struct rte_eth_dev *dev, uint16_t id, struct tapbatch_vhost *insta
 
 		ret = tapbatch_worker_pin(instance->worker, cpu);
 		if (ret != 0)
-			TAPBATCH_LOG(WARNING, "port %u queue %u: the worker cannot be pinned to "
-				     "CPU %u: %s", dev->data->port_id, id, cpu,
+			TAPBATCH_LOG(WARNING,
+				     "port %u queue %u: the worker cannot be pinned to "
+				     "CPU %u: %s",
+				     dev->data->port_id, id, cpu,
 				     ret == -ESRCH ? "it is not visible in this PID namespace" :
 						     strerror(-ret));
 	}
@@ -345,8 +346,8 @@ vhost_rx_start(struct rte_eth_dev *dev, uint16_t id)
 	queue->io.vhost = rx;
 	return 0;
 fail:
-	TAPBATCH_LOG(ERR, "port %u Rx queue %u: vhost-net cannot start: %s", dev->data->port_id,
-		     id, strerror(-ret));
+	TAPBATCH_LOG(ERR, "port %u Rx queue %u: vhost-net cannot start: %s", dev->data->port_id, id,
+		     strerror(-ret));
 	if (rx != NULL)
 		return_buffers(rx);
 	free_rx(rx);
@@ -462,8 +463,10 @@ choose_batching(struct rte_eth_dev *dev, const struct tapbatch_txq *txq, int tun
 	ret = tapbatch_link_set_rx_frames(&local->link, txq->batch > 1 ? txq->batch : 0);
 	pthread_mutex_unlock(&local->lock);
 	if (ret != 0)
-		TAPBATCH_LOG(NOTICE, "port %u: the interface's batching (ethtool rx-frames) cannot "
-			     "be set: %s", dev->data->port_id, strerror(-ret));
+		TAPBATCH_LOG(NOTICE,
+			     "port %u: the interface's batching (ethtool rx-frames) cannot "
+			     "be set: %s",
+			     dev->data->port_id, strerror(-ret));
 	return 0;
 }
 
@@ -574,8 +577,10 @@ tapbatch_vhost_break(uint16_t port_id, const char *kind, uint16_t queue_id, cons
 {
 	struct rte_eth_dev *dev = &rte_eth_devices[port_id];
 
-	TAPBATCH_LOG(ERR, "port %u %s queue %u: vhost-net: %s; the port is down until it is stopped "
-		     "and started again", port_id, kind, queue_id, what);
+	TAPBATCH_LOG(ERR,
+		     "port %u %s queue %u: vhost-net: %s; the port is down until it is stopped "
+		     "and started again",
+		     port_id, kind, queue_id, what);
 	tapbatch_vhost_notify(tapbatch_local(dev)->vhost_err);
 }
 

@@ -33,31 +33,31 @@ struct tapbatch_txq;
 
 /* One vhost-net instance. Private to the process. */
 struct tapbatch_vhost {
-	int fd;          /* -1: closed */
+	int fd;             /* -1: closed */
 	unsigned int users; /* queues that are started */
-	pid_t worker;    /* as seen from here, 0: not to be seen */
+	pid_t worker;       /* as seen from here, 0: not to be seen */
 };
 
 /* What the process keeps of an Rx queue. */
 struct tapbatch_vhost_rx {
 	struct tapbatch_vring vr;
-	int kick;           /* eventfds */
-	int call;           /* -1: without Rx interrupts */
-	bool running;       /* false also once the kernel's side was found broken */
-	uint16_t room;      /* bytes that a buffer takes, virtio header included */
+	int kick;      /* eventfds */
+	int call;      /* -1: without Rx interrupts */
+	bool running;  /* false also once the kernel's side was found broken */
+	uint16_t room; /* bytes that a buffer takes, virtio header included */
 	uint16_t nb_spare;
 	/* Buffers by the id of their descriptor; NULL: taken by the application. */
 	struct rte_mbuf **mbufs;
 	struct rte_mbuf **spare; /* came back and did not go to the application */
-	uint8_t *scratch;   /* TAPBATCH_SLOT_LEN bytes for a superframe to be split */
-	void *memory;       /* of the ring */
+	uint8_t *scratch;        /* TAPBATCH_SLOT_LEN bytes for a superframe to be split */
+	void *memory;            /* of the ring */
 };
 
 /* What is kept of a frame until the kernel has it. */
 struct tapbatch_vhost_frame {
 	uint16_t nb_pkts;
-	uint16_t nb_table;  /* descriptors in the indirect table, 0: none */
-	bool done;          /* the device gave it back */
+	uint16_t nb_table; /* descriptors in the indirect table, 0: none */
+	bool done;         /* the device gave it back */
 };
 
 /* What the process keeps of a Tx queue. Everything of a frame is taken from rings in
@@ -66,17 +66,17 @@ struct tapbatch_vhost_frame {
 struct tapbatch_vhost_tx {
 	struct tapbatch_vring vr;
 	int kick;
-	bool running;           /* as above */
-	bool plain_free;        /* RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE */
-	uint16_t oldest;        /* index of the first frame that was not given back */
-	uint16_t pkts_head;     /* next entry of pkts to be filled */
-	uint16_t pkts_tail;     /* first that is filled */
-	uint32_t table_head;    /* likewise of table */
+	bool running;        /* as above */
+	bool plain_free;     /* RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE */
+	uint16_t oldest;     /* index of the first frame that was not given back */
+	uint16_t pkts_head;  /* next entry of pkts to be filled */
+	uint16_t pkts_tail;  /* first that is filled */
+	uint32_t table_head; /* likewise of table */
 	uint32_t table_tail;
-	uint32_t table_size;    /* a power of 2 */
+	uint32_t table_size;                 /* a power of 2 */
 	struct tapbatch_vhost_frame *frames; /* by descriptor */
-	struct rte_mbuf **pkts; /* as many entries as the ring has */
-	struct vring_desc *table; /* from which indirect tables are taken */
+	struct rte_mbuf **pkts;              /* as many entries as the ring has */
+	struct vring_desc *table;            /* from which indirect tables are taken */
 	/* By descriptor: virtio header and edited headers. */
 	uint8_t (*headers)[RTE_ALIGN_CEIL(TAPBATCH_VNET_HDR_LEN + TAPBATCH_MAX_HDR, 64)];
 	uint64_t stalled_since; /* TSC; 0: the worker takes what it is given */
@@ -104,8 +104,7 @@ void tapbatch_vhost_notify(int fd);
 /* The port can't go on: the kernel's side of a ring says what can't be. To be called
  * by the fast path; the rest is done by the interrupt thread.
  */
-void tapbatch_vhost_break(uint16_t port_id, const char *kind, uint16_t queue_id,
-			  const char *what);
+void tapbatch_vhost_break(uint16_t port_id, const char *kind, uint16_t queue_id, const char *what);
 
 /* Whether a worker that was visible is not there any longer. */
 bool tapbatch_vhost_worker_died(const struct tapbatch_vhost *instance);

@@ -125,9 +125,8 @@ take_buffers(struct tapbatch_rxq *rxq, struct tapbatch_vhost_rx *rx, uint16_t in
 
 /* Begins to split a superframe, from a copy of it in one piece. */
 static bool
-begin_split(struct tapbatch_rxq *rxq, struct tapbatch_rx_local *local,
-	    struct tapbatch_vhost_rx *rx, const struct tapbatch_vnet_hdr *vnet,
-	    const struct rte_mbuf *m)
+begin_split(struct tapbatch_rxq *rxq, struct tapbatch_rx_local *local, struct tapbatch_vhost_rx *rx,
+	    const struct tapbatch_vnet_hdr *vnet, const struct rte_mbuf *m)
 {
 	uint32_t len = m->pkt_len;
 	uint8_t *to = rx->scratch;
@@ -138,8 +137,8 @@ begin_split(struct tapbatch_rxq *rxq, struct tapbatch_rx_local *local,
 		rte_memcpy(to, rte_pktmbuf_mtod(m, void *), m->data_len);
 		to += m->data_len;
 	}
-	return tapbatch_split_begin(&local->split, vnet, rx->scratch, len, NULL, 0,
-				    rxq->wants) >= 0;
+	return tapbatch_split_begin(&local->split, vnet, rx->scratch, len, NULL, 0, rxq->wants) >=
+	       0;
 }
 
 /* Looks at a frame. Returns whether the application gets it as it is; else it is
@@ -147,8 +146,7 @@ begin_split(struct tapbatch_rxq *rxq, struct tapbatch_rx_local *local,
  */
 static inline bool
 accept_frame(struct tapbatch_rxq *rxq, struct tapbatch_rx_local *local,
-	     struct tapbatch_vhost_rx *rx, const struct tapbatch_vnet_hdr *vnet,
-	     struct rte_mbuf *m)
+	     struct tapbatch_vhost_rx *rx, const struct tapbatch_vnet_hdr *vnet, struct rte_mbuf *m)
 {
 	if (unlikely(rxq->filter->enabled) &&
 	    !tapbatch_filter_accepts(rxq->filter, rte_pktmbuf_mtod(m, uint8_t *), m->data_len)) {
@@ -288,7 +286,8 @@ tapbatch_vhost_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 			nb += split_on(rxq, &local->split, pkts + nb, nb_pkts - nb);
 	}
 	tapbatch_vring_stay_quiet(vr);
-	if (vr->size - tapbatch_vring_in_flight(vr) >= REFILL && tapbatch_vhost_rx_refill(rxq, rx)) {
+	if (vr->size - tapbatch_vring_in_flight(vr) >= REFILL &&
+	    tapbatch_vhost_rx_refill(rxq, rx)) {
 		tapbatch_vhost_notify(rx->kick);
 		local->io.syscalls++;
 	}

@@ -231,8 +231,7 @@ put_superframe(struct tapbatch_txq *txq, struct tapbatch_vhost_tx *tx,
 			drop(&txq->stats.malformed, pkts[i]);
 		return;
 	}
-	for (left = frame->nb_pkts, i = frame->first; left > 0;
-	     left--, i = txq->coalesce.next[i]) {
+	for (left = frame->nb_pkts, i = frame->first; left > 0; left--, i = txq->coalesce.next[i]) {
 		tx->pkts[tx->pkts_head++ & tx->vr.mask] = pkts[i];
 		txq->stats.packets++;
 		txq->stats.bytes += pkts[i]->pkt_len;

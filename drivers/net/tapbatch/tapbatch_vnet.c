@@ -43,7 +43,8 @@ find_l3(const uint8_t *data, uint32_t avail, bool l3_only, uint16_t *type)
 	if (l3_only) {
 		if (avail > 0)
 			*type = (data[0] >> 4) == 4 ? RTE_ETHER_TYPE_IPV4 :
-				(data[0] >> 4) == 6 ? RTE_ETHER_TYPE_IPV6 : 0;
+				(data[0] >> 4) == 6 ? RTE_ETHER_TYPE_IPV6 :
+						      0;
 		return 0;
 	}
 	for (tags = 0; tags <= MAX_TAGS && l3 <= avail; tags++, l3 += 4) {
@@ -232,8 +233,8 @@ set_gso(struct tapbatch_frame *frame, const uint8_t *data, const struct tapbatch
 	else
 		frame->vnet.gso_type = (layout->ipv6 ? TAPBATCH_VNET_GSO_TCPV6 :
 						       TAPBATCH_VNET_GSO_TCPV4) |
-				       (tcp->tcp_flags & RTE_TCP_CWR_FLAG ?
-						TAPBATCH_VNET_GSO_ECN : 0);
+				       (tcp->tcp_flags & RTE_TCP_CWR_FLAG ? TAPBATCH_VNET_GSO_ECN :
+									    0);
 	frame->vnet.gso_size = gso_size;
 	frame->vnet.hdr_len = layout->payload;
 }
@@ -343,9 +344,8 @@ from_tx_flags(const struct rte_mbuf *m, bool l3_only, struct tapbatch_frame *fra
 
 	if (flags & (TAPBATCH_VNET_TX_UNSERVED | RTE_MBUF_F_TX_TUNNEL_MASK))
 		return -ENOTSUP;
-	if (m->l2_len < avail &&
-	    (((flags & RTE_MBUF_F_TX_IPV4) && data[m->l2_len] >> 4 != 4) ||
-	     ((flags & RTE_MBUF_F_TX_IPV6) && data[m->l2_len] >> 4 != 6)))
+	if (m->l2_len < avail && (((flags & RTE_MBUF_F_TX_IPV4) && data[m->l2_len] >> 4 != 4) ||
+				  ((flags & RTE_MBUF_F_TX_IPV6) && data[m->l2_len] >> 4 != 6)))
 		return -EINVAL;
 	if (seg != 0) {
 		if (seg == (RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_UDP_SEG))
@@ -391,8 +391,7 @@ from_rx_flags(const struct rte_mbuf *m, bool l3_only, struct tapbatch_frame *fra
 		return lro ? -EINVAL : 0;
 	}
 	lro = lro && layout.l3_end - layout.payload > m->tso_segsz;
-	if (lro && (layout.l4 + covered(data, &layout) != m->pkt_len ||
-		    m->tso_segsz == UINT16_MAX))
+	if (lro && (layout.l4 + covered(data, &layout) != m->pkt_len || m->tso_segsz == UINT16_MAX))
 		return -EINVAL;
 
 	memcpy(&old, data + layout.l4 + cksum_offset(layout.proto), sizeof(old));
@@ -411,8 +410,7 @@ from_rx_flags(const struct rte_mbuf *m, bool l3_only, struct tapbatch_frame *fra
 }
 
 int
-tapbatch_vnet_from_mbuf_flags(const struct rte_mbuf *m, bool l3_only,
-			      struct tapbatch_frame *frame)
+tapbatch_vnet_from_mbuf_flags(const struct rte_mbuf *m, bool l3_only, struct tapbatch_frame *frame)
 {
 	uint8_t buf[TAPBATCH_VNET_MAX_HDR];
 	uint32_t avail;
@@ -431,9 +429,8 @@ tapbatch_vnet_from_mbuf_flags(const struct rte_mbuf *m, bool l3_only,
 }
 
 int
-tapbatch_vnet_superframe(const struct tapbatch_vnet_hdr *vnet, const uint8_t *data,
-			 uint32_t avail, uint32_t frame, bool l3_only,
-			 struct tapbatch_layout *layout)
+tapbatch_vnet_superframe(const struct tapbatch_vnet_hdr *vnet, const uint8_t *data, uint32_t avail,
+			 uint32_t frame, bool l3_only, struct tapbatch_layout *layout)
 {
 	uint8_t kind = vnet->gso_type & ~TAPBATCH_VNET_GSO_ECN;
 	uint32_t l3, l4, payload;
@@ -567,7 +564,8 @@ verify_ipv4(const uint8_t *data, uint32_t avail, bool l3_only)
 	if (data[l3] >> 4 != 4 || ihl < sizeof(struct rte_ipv4_hdr) || l3 + ihl > avail)
 		return RTE_MBUF_F_RX_IP_CKSUM_BAD;
 	return tapbatch_cksum_fold(tapbatch_cksum(data + l3, ihl)) == 0xffff ?
-		       RTE_MBUF_F_RX_IP_CKSUM_GOOD : RTE_MBUF_F_RX_IP_CKSUM_BAD;
+		       RTE_MBUF_F_RX_IP_CKSUM_GOOD :
+		       RTE_MBUF_F_RX_IP_CKSUM_BAD;
 }
 
 static uint32_t
@@ -593,8 +591,8 @@ l3_ptype(const uint8_t *data, uint32_t avail)
 		const struct rte_ipv4_hdr *ip = (const void *)data;
 		uint32_t ptype = (data[0] & 0xf) > 5 ? RTE_PTYPE_L3_IPV4_EXT : RTE_PTYPE_L3_IPV4;
 
-		if (ip->fragment_offset & rte_cpu_to_be_16(RTE_IPV4_HDR_MF_FLAG |
-							    RTE_IPV4_HDR_OFFSET_MASK))
+		if (ip->fragment_offset &
+		    rte_cpu_to_be_16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK))
 			return ptype | RTE_PTYPE_L4_FRAG;
 		return ptype | l4_ptype(ip->next_proto_id);
 	}
@@ -634,8 +632,8 @@ common_ptype(const struct rte_mbuf *m)
 
 		memcpy(&fragment, l3 + offsetof(struct rte_ipv4_hdr, fragment_offset),
 		       sizeof(fragment));
-		if (l3[0] != 0x45 || fragment & RTE_BE16(RTE_IPV4_HDR_MF_FLAG |
-							 RTE_IPV4_HDR_OFFSET_MASK))
+		if (l3[0] != 0x45 ||
+		    fragment & RTE_BE16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK))
 			return 0;
 		ptype = RTE_PTYPE_L2_ETHER | RTE_PTYPE_L3_IPV4;
 		proto = l3[offsetof(struct rte_ipv4_hdr, next_proto_id)];

@@ -23,12 +23,12 @@
 #define TAPBATCH_VNET_MAX_HDR 256
 
 /* Tx flags that ask for something, served here or not. */
-#define TAPBATCH_VNET_TX_REQUESTS (RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK | \
-				   RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_UDP_SEG | \
-				   TAPBATCH_VNET_TX_UNSERVED)
-#define TAPBATCH_VNET_TX_UNSERVED (RTE_MBUF_F_TX_OUTER_IP_CKSUM | RTE_MBUF_F_TX_OUTER_UDP_CKSUM | \
-				   RTE_MBUF_F_TX_VLAN | RTE_MBUF_F_TX_QINQ | \
-				   RTE_MBUF_F_TX_MACSEC | RTE_MBUF_F_TX_SEC_OFFLOAD)
+#define TAPBATCH_VNET_TX_REQUESTS                                                 \
+	(RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_L4_MASK | RTE_MBUF_F_TX_TCP_SEG | \
+	 RTE_MBUF_F_TX_UDP_SEG | TAPBATCH_VNET_TX_UNSERVED)
+#define TAPBATCH_VNET_TX_UNSERVED                                                            \
+	(RTE_MBUF_F_TX_OUTER_IP_CKSUM | RTE_MBUF_F_TX_OUTER_UDP_CKSUM | RTE_MBUF_F_TX_VLAN | \
+	 RTE_MBUF_F_TX_QINQ | RTE_MBUF_F_TX_MACSEC | RTE_MBUF_F_TX_SEC_OFFLOAD)
 
 /* tapbatch_vnet_from_mbuf() for a packet with flags; call that one. */
 int tapbatch_vnet_from_mbuf_flags(const struct rte_mbuf *m, bool l3_only,
