@@ -73,5 +73,5 @@ net_tapbatch net_tapbatch
 net_tapbatch-lro net_tapbatch, --enable-lro and TSO
 ROWS
 echo
-"$TAPBATCH_BUILD/app/perf/dpdk-tapbatch-perf" -e pps,merge -d tapbatch-uring,net_tap,net_af_xdp \
+"$TAPBATCH_BUILD/app/perf/dpdk-tapbatch-perf" -e pps,merge -d tapbatch,net_tap,net_af_xdp \
 	-r "$rounds" -s 0.4

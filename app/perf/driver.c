@@ -12,15 +12,16 @@
 #include "driver.h"
 
 static const struct driver drivers[] = {
+	{ "tapbatch", DRIVER_TAPBATCH, BACKEND_DPDK, "net_tapbatch%u,iface=%s",
+	  "net_tapbatch, as it comes", true },
 	{ "tapbatch-uring", DRIVER_TAPBATCH, BACKEND_DPDK, "net_tapbatch%u,iface=%s,engine=uring",
 	  "net_tapbatch, io_uring", true },
 	{ "tapbatch-rw", DRIVER_TAPBATCH, BACKEND_DPDK, "net_tapbatch%u,iface=%s,engine=rw",
 	  "net_tapbatch, one system call per frame", true },
 	{ "tapbatch-vhost", DRIVER_TAPBATCH, BACKEND_DPDK, "net_tapbatch%u,iface=%s,engine=vhost",
 	  "net_tapbatch over /dev/vhost-net", true },
-	{ "tapbatch-plain", DRIVER_TAPBATCH, BACKEND_DPDK,
-	  "net_tapbatch%u,iface=%s,engine=uring,coalesce=none",
-	  "net_tapbatch, io_uring, no coalescing", true },
+	{ "tapbatch-plain", DRIVER_TAPBATCH, BACKEND_DPDK, "net_tapbatch%u,iface=%s,coalesce=none",
+	  "net_tapbatch, no coalescing", true },
 	{ "net_tap", DRIVER_TAP, BACKEND_DPDK, "net_tap%u,iface=%s", "DPDK's tap driver", true },
 	{ "net_af_packet", DRIVER_VETH, BACKEND_DPDK, "net_af_packet%u,iface=%s",
 	  "packet sockets, on a veth pair", false },

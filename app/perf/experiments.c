@@ -13,32 +13,32 @@
 #define ALL_FLOWS 1024 /* more than a burst: each packet another flow */
 
 static const char *const all_drivers[] = {
-	"tapbatch-uring", "tapbatch-rw",     "tapbatch-plain", "net_tap",   "net_af_packet",
-	"net_af_xdp",     "net_virtio_user", "raw-rw",         "raw-uring", NULL,
+	"tapbatch",   "tapbatch-uring",  "tapbatch-rw", "net_tap",   "net_af_packet",
+	"net_af_xdp", "net_virtio_user", "raw-rw",      "raw-uring", NULL,
 };
-static const char *const our_drivers[] = { "tapbatch-uring", "tapbatch-rw", NULL };
+static const char *const our_drivers[] = { "tapbatch", "tapbatch-uring", NULL };
 static const char *const port_drivers[] = {
-	"tapbatch-uring", "tapbatch-rw",     "net_tap", "net_af_packet",
-	"net_af_xdp",     "net_virtio_user", NULL,
+	"tapbatch",      "tapbatch-uring", "tapbatch-rw",     "net_tap",
+	"net_af_packet", "net_af_xdp",     "net_virtio_user", NULL,
 };
 static const char *const merge_drivers[] = {
-	"tapbatch-uring", "tapbatch-plain", "net_tap", "raw-superframe", NULL,
+	"tapbatch", "tapbatch-plain", "net_tap", "raw-superframe", NULL,
 };
 static const char *const interrupt_drivers[] = {
+	"tapbatch",
 	"tapbatch-uring",
-	"tapbatch-rw",
 	"net_tap",
 	NULL,
 };
-static const char *const congestion_drivers[] = { "tapbatch-uring", "net_tap", "raw-rw", NULL };
-static const char *const flow_drivers[] = { "tapbatch-uring", "net_tap", NULL };
-static const char *const overhead_drivers[] = { "tapbatch-uring", "tapbatch-plain", NULL };
+static const char *const congestion_drivers[] = { "tapbatch", "net_tap", "raw-rw", NULL };
+static const char *const flow_drivers[] = { "tapbatch", "net_tap", NULL };
+static const char *const overhead_drivers[] = { "tapbatch", "tapbatch-plain", NULL };
 static const char *const echo_drivers[] = {
-	"tapbatch-uring", "tapbatch-rw", "net_tap", "net_af_packet", "net_af_xdp", "raw-rw", NULL,
+	"tapbatch", "tapbatch-uring", "net_tap", "net_af_packet", "net_af_xdp", "raw-rw", NULL,
 };
 static const char *const stream_drivers[] = {
-	"tapbatch-uring", "tapbatch-rw",    "net_tap", "net_af_packet",
-	"net_af_xdp",     "raw-superframe", NULL,
+	"tapbatch",   "tapbatch-uring", "net_tap", "net_af_packet",
+	"net_af_xdp", "raw-superframe", NULL,
 };
 
 /* Of n steps that a parameter goes through, a quick run takes first, middle and last. */

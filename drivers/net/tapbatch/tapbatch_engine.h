@@ -139,6 +139,8 @@ extern const struct tapbatch_engine tapbatch_engine_rw;
 extern const struct tapbatch_engine tapbatch_engine_vhost;
 #ifdef TAPBATCH_HAVE_URING
 extern const struct tapbatch_engine tapbatch_engine_uring;
+/* The same for engine=auto: with rings only where they are faster than system calls. */
+extern const struct tapbatch_engine tapbatch_engine_uring_auto;
 #endif
 
 #endif /* TAPBATCH_ENGINE_H */

@@ -706,9 +706,13 @@ choose_engine(const char *name, enum tapbatch_engine_kind asked,
 	}
 #ifdef TAPBATCH_HAVE_URING
 	if (asked != TAPBATCH_ENGINE_RW) {
-		ret = tapbatch_engine_uring.probe(why, sizeof(why));
+		const struct tapbatch_engine *uring = asked == TAPBATCH_ENGINE_URING ?
+							      &tapbatch_engine_uring :
+							      &tapbatch_engine_uring_auto;
+
+		ret = uring->probe(why, sizeof(why));
 		if (ret == 0) {
-			*engine = &tapbatch_engine_uring;
+			*engine = uring;
 			return 0;
 		}
 	}

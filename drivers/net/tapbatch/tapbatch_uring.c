@@ -35,8 +35,8 @@ struct tapbatch_uring {
 	int registered_fd; /* the file at index 0 of the ring's table */
 };
 
-/* Smallest batch that goes through the ring; found out by the probe. */
-static uint16_t min_batch = MIN_BATCH;
+/* Whether rings are faster than system calls on this machine; found out by the probe. */
+static bool ring_pays;
 
 static int
 open_ring(struct tapbatch_uring **uring, int fd, unsigned int entries)
@@ -118,16 +118,17 @@ submit(struct io_uring *ring, unsigned int n)
 static uint16_t
 uring_rx(struct tapbatch_rx_io *io, uint16_t n)
 {
-	struct io_uring *ring = &io->uring->ring;
 	struct io_uring_cqe *cqe;
+	struct io_uring *ring;
 	unsigned int head;
 	unsigned int seen = 0;
 	uint16_t got = 0;
 	uint16_t i;
 
-	if (n < min_batch)
+	if (n < MIN_BATCH || io->uring == NULL)
 		return tapbatch_rw_rx(io, n);
 
+	ring = &io->uring->ring;
 	for (i = 0; i < n; i++) {
 		struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
 
@@ -167,8 +168,8 @@ uring_rx(struct tapbatch_rx_io *io, uint16_t n)
 static void
 uring_tx(struct tapbatch_tx_io *io, struct tapbatch_write *writes, uint16_t n)
 {
-	struct io_uring *ring = &io->uring->ring;
 	struct io_uring_cqe *cqe;
+	struct io_uring *ring;
 	unsigned int head;
 	unsigned int seen = 0;
 	uint16_t i;
@@ -176,10 +177,11 @@ uring_tx(struct tapbatch_tx_io *io, struct tapbatch_write *writes, uint16_t n)
 	/* In a ring, a frame behind one that found no room may still find some: out of
 	 * order. So where the room is limited, one by one.
 	 */
-	if (n < min_batch || io->sequential) {
+	if (n < MIN_BATCH || io->uring == NULL || io->sequential) {
 		tapbatch_rw_tx(io, writes, n);
 		return;
 	}
+	ring = &io->uring->ring;
 	if (unlikely(io->fd != io->uring->registered_fd)) {
 		if (io_uring_register_files_update(ring, 0, &io->fd, 1) != 1) {
 			tapbatch_rw_tx(io, writes, n);
@@ -259,18 +261,52 @@ uring_probe(char *why, size_t size)
 		close(io.fd);
 		return ret;
 	}
-	min_batch = MIN_BATCH;
 	/* What a ring saves is the cost of system calls, which differs much between
 	 * machines, and what it adds is work of its own. So it is measured.
 	 */
-	if (time_batch(&io, true) >= time_batch(&io, false))
-		min_batch = UINT16_MAX;
-	TAPBATCH_LOG(INFO, "system calls are %s here than io_uring: batches go through %s",
-		     min_batch == MIN_BATCH ? "slower" : "faster",
-		     min_batch == MIN_BATCH ? "it" : "them");
+	ring_pays = time_batch(&io, true) < time_batch(&io, false);
 	close_ring(&io.uring);
 	close(io.fd);
 	return 0;
+}
+
+/* For a queue of engine=auto: a ring if that pays, and none if it cannot be had. */
+static int
+open_if_it_pays(struct tapbatch_uring **uring, int fd, unsigned int entries)
+{
+	int ret;
+
+	if (!ring_pays)
+		return 0;
+	ret = open_ring(uring, fd, entries);
+	if (ret != 0)
+		TAPBATCH_LOG(NOTICE, "no io_uring for a queue, it goes by system calls: %s",
+			     strerror(-ret));
+	return 0;
+}
+
+static int
+auto_probe(char *why, size_t size)
+{
+	int ret = uring_probe(why, size);
+
+	if (ret == 0)
+		TAPBATCH_LOG(INFO, "batches go through %s, which %s here",
+			     ring_pays ? "io_uring" : "system calls",
+			     ring_pays ? "is faster" : "are faster");
+	return ret;
+}
+
+static int
+auto_rx_open(struct tapbatch_rx_io *io)
+{
+	return open_if_it_pays(&io->uring, io->fd, TAPBATCH_MAX_SLOTS);
+}
+
+static int
+auto_tx_open(struct tapbatch_tx_io *io)
+{
+	return open_if_it_pays(&io->uring, io->fd, TAPBATCH_MAX_BATCH);
 }
 
 const struct tapbatch_engine tapbatch_engine_uring = {
@@ -280,6 +316,18 @@ const struct tapbatch_engine tapbatch_engine_uring = {
 	.rx_open = uring_rx_open,
 	.rx_close = uring_rx_close,
 	.tx_open = uring_tx_open,
+	.tx_close = uring_tx_close,
+	.rx = uring_rx,
+	.tx = uring_tx,
+};
+
+const struct tapbatch_engine tapbatch_engine_uring_auto = {
+	.name = "uring",
+	.nb_slots = TAPBATCH_MAX_SLOTS,
+	.probe = auto_probe,
+	.rx_open = auto_rx_open,
+	.rx_close = uring_rx_close,
+	.tx_open = auto_tx_open,
 	.tx_close = uring_tx_close,
 	.rx = uring_rx,
 	.tx = uring_tx,
