@@ -33,6 +33,14 @@ for engine in rw uring; do
 	ok "$engine: jumbo frames out, segmented" po po out 0 kernel 60 9014 seg=-500 step=131
 	ok "$engine: jumbo frames in, scattered" po po in 0 kernel 60 9014 step=13
 	ok "$engine: jumbo frames in, with a tag" po po in 0 kernel 8900 9018 vlan=1
+	ok "$engine: frames that are shorter than an Ethernet header" po po reset 0
+	is "$engine: are taken" "$(po_value po tx 0 0 14 0 runt=1 taken)" 14
+	is "$engine: and counted as errors" "$(po_value po stats 0 oerrors)" 14
+	ip link set dev t0 mtu 9500
+	ok "$engine: longer frames than before come, when the interface's MTU is raised" \
+		po po in 0 kernel 9400 9514 step=13
+	ip link set dev t0 mtu 9000
+
 	# One byte each: more than one write takes.
 	ok "$engine: a frame in too many segments" po po tx 0 0 1 1200 seg=1
 	is "$engine: is counted" "$(po_value po xstats 0 tx_q0_malformed tx_q0_malformed)" 1

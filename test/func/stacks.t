@@ -68,6 +68,7 @@ PY
 # sends_datagrams FROM TO ADDRESS
 sends_datagrams() {
 	local receiver
+	rm -f "$TEST_TMP/datagrams.log"
 	in_ns "$2" timeout 30 /usr/bin/python3 "$TEST_TMP/datagrams.py" receive "$3" 4711 5000 \
 		>"$TEST_TMP/datagrams.log" 2>&1 &
 	receiver=$!

@@ -20,12 +20,17 @@ crosses() {
 	ok "$name: TCP, IPv6, backwards" moves_tcp left fd00::2 "$mb" -R
 	ok "$name: UDP, IPv4" moves_udp left 10.0.0.2 -l 1400
 	ok "$name: UDP, IPv6, small" moves_udp left fd00::2 -l 200 -b 8M -n 400K
+	whole=$(testpmd_xstat fwd 0 rx_q0_superframes)
+	split=$(testpmd_xstat fwd 0 rx_q0_split_packets)
 	works "$name: testpmd quits" testpmd_stop fwd || true
 }
 
 lro=(--enable-lro --enable-rx-cksum --max-lro-pkt-size=65535)
 for engine in rw uring; do
 	crosses "$engine" 100 ",engine=$engine"
+	is_between "$engine: superframes were split" "$split" 10000 10000000
 	crosses "$engine, LRO" 200 ",engine=$engine" "${lro[@]}" --tx-offloads=0x806e
+	is_between "$engine, LRO: superframes crossed whole" "$whole" 1000 10000000
+	is "$engine, LRO: none was split" "$split" 0
 done
 done_testing

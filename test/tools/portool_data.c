@@ -499,7 +499,9 @@ rx(char **argv)
 	return 0;
 }
 
-/* tx PORT QUEUE N LEN [flows=1 burst=32 seg=0]: UDP packets; how many were taken. */
+/* tx PORT QUEUE N LEN [flows=1 burst=32 seg=0 runt=1]: UDP packets, or with runt as many
+ * bytes of nothing as packets are left; how many were taken.
+ */
 static int
 tx(char **argv)
 {
@@ -507,6 +509,7 @@ tx(char **argv)
 	uint16_t queue = (uint16_t)strtoul(argv[2], NULL, 0);
 	unsigned long left = strtoul(argv[3], NULL, 0), taken = 0;
 	size_t len = strtoul(argv[4], NULL, 0);
+	bool runt = arg_number(argv, "runt", 0) != 0;
 	unsigned int flows = (unsigned int)arg_number(argv, "flows", 1);
 	uint16_t burst = (uint16_t)RTE_MIN(arg_number(argv, "burst", 32), 64);
 	struct mkpkt p = { .proto = IPPROTO_UDP, .ttl = 64, .frag = 0x4000, .host = 1,
@@ -519,7 +522,8 @@ tx(char **argv)
 
 		for (n = 0; n < burst && left > 0; n++, left--) {
 			p.sport = (uint16_t)(1000 + left % flows);
-			pkts[n] = make_mbuf(frame, mkpkt(&p, frame), arg_number(argv, "seg", 0));
+			len = runt ? left - 1 : mkpkt(&p, frame);
+			pkts[n] = make_mbuf(frame, len, arg_number(argv, "seg", 0));
 			if (pkts[n] == NULL)
 				break;
 		}
@@ -587,7 +591,7 @@ const struct command data_commands[] = {
 	{ "tso", tso, "PORT RAW tcp4|tcp6|udp4|udp6 PAYLOAD MSS [seg= vlan=1]" },
 	{ "super", super, "PORT RAW tcp4|tcp6|udp4|udp6 PAYLOAD MSS [vlan=1 burst=]" },
 	{ "rx", rx, "PORT QUEUE N [ms= show=1]" },
-	{ "tx", tx, "PORT QUEUE N LEN [flows= burst= seg=]" },
+	{ "tx", tx, "PORT QUEUE N LEN [flows= burst= seg= runt=1]" },
 	{ "flood", flood, "RAW N LEN [mac= flows=]" },
 	{ "drain", drain, "RAW" },
 	{ NULL, NULL, NULL },
