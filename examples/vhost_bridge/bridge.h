@@ -74,6 +74,7 @@ struct vb_guest {
 	uint64_t features;
 	uint64_t to_guest; /* bit per queue that the guest receives from */
 	uint64_t connects;
+	bool crowded; /* the vhost thread's own: there was more than one at once */
 };
 
 struct vb_lane {

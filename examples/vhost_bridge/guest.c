@@ -64,7 +64,11 @@ link_changed(uint16_t port, enum rte_eth_event_type type __rte_unused, void *arg
 			return 0;
 		guest->vid = vid;
 		guest->connects++;
-		/* Even if it was up: two connections on one socket. */
+		if (epoch & 1) {
+			VB_LOG(WARNING, "%s: one more guest connected to %s and takes the place "
+			       "of the one before", guest->conf.name, guest->conf.socket);
+			guest->crowded = true;
+		}
 		__atomic_store_n(&guest->epoch, (epoch | 1) + (epoch & 1) * 2, __ATOMIC_RELEASE);
 		vb_worker_wake(guest->tap->worker);
 		log_features(guest);
@@ -79,6 +83,13 @@ link_changed(uint16_t port, enum rte_eth_event_type type __rte_unused, void *arg
 	 * call with its number by then.
 	 */
 	vb_worker_wait(guest->tap->worker);
+	/* Of two guests on one socket it is not said which one left, and the driver
+	 * serves neither any more. Hung up on, the other one can connect again.
+	 */
+	if (guest->crowded) {
+		guest->crowded = false;
+		vb_sockfile_hang_up(guest->conf.socket);
+	}
 	return 0;
 }
 

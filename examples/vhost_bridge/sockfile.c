@@ -9,7 +9,9 @@
 
 #include "sockfile.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -73,4 +75,29 @@ vb_sockfile_finish(const char *path, uid_t owner, gid_t group, mode_t mode)
 		return -1;
 	}
 	return 0;
+}
+
+void
+vb_sockfile_hang_up(const char *path)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	if (dir == NULL)
+		return;
+	/* The descriptors are DPDK's; that they are ours to find is all we know of them. */
+	while ((entry = readdir(dir)) != NULL) {
+		struct sockaddr_un addr = { 0 };
+		socklen_t len = sizeof(addr);
+		int fd = atoi(entry->d_name);
+		int listens = 1;
+		socklen_t size = sizeof(listens);
+
+		if (getsockname(fd, (struct sockaddr *)&addr, &len) == 0 &&
+		    addr.sun_family == AF_UNIX &&
+		    strncmp(addr.sun_path, path, sizeof(addr.sun_path)) == 0 &&
+		    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && !listens)
+			shutdown(fd, SHUT_RDWR);
+	}
+	closedir(dir);
 }

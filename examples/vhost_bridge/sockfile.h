@@ -22,4 +22,10 @@ int vb_sockfile_prepare(const char *path);
 /* Sets owner and group (-1: as they are) and mode. @return 0, or -1: said why not */
 int vb_sockfile_finish(const char *path, uid_t owner, gid_t group, mode_t mode);
 
+/*
+ * Ends all connections that were made to a socket of this process, as if the other
+ * sides had closed them.
+ */
+void vb_sockfile_hang_up(const char *path);
+
 #endif /* VHOST_BRIDGE_SOCKFILE_H */

@@ -24,9 +24,13 @@ ip -n inside addr add 192.0.2.2/24 dev inner
 ip -n inside link set dev inner up
 ok "a good guest is there" wait_for 10 ping -q -c 1 192.0.2.2
 fds() { ls "/proc/$BRIDGE_PID/fd" | wc -l; }
+kinds() { ls -l "/proc/$BRIDGE_PID/fd" | sed -n 's/.*-> //p' | sort; }
 "$VM_TESTS/hostile.py" "$S/bad.sock" silent
-sleep 0.3
+"$VM_TESTS/hostile.py" "$S/bad.sock" polite
+bridge_stat bad to_tap_frames >/dev/null
+sleep 0.5
 fds_before=$(fds)
+kinds >"$S/kinds"
 
 # gaps FILE: answers that did not come although later ones did.
 gaps() {
@@ -37,7 +41,8 @@ gaps() {
 for scenario in $("$VM_TESTS/hostile.py" - list); do
 	ping -n -i 0.02 192.0.2.2 >"$S/ping" &
 	ping=$!
-	"$VM_TESTS/hostile.py" "$S/bad.sock" "$scenario" || true
+	ran=0
+	"$VM_TESTS/hostile.py" "$S/bad.sock" "$scenario" 2>"$S/hostile.log" || ran=$?
 	"$VM_TESTS/hostile.py" "$S/lan1.sock" "$scenario" || true
 	kill -INT "$ping" && wait "$ping" || true
 	before=$(bridge_stat bad to_tap_frames || echo dead)
@@ -48,6 +53,10 @@ for scenario in $("$VM_TESTS/hostile.py" - list); do
 	if [ "$(gaps "$S/ping")" != 0 ]; then
 		fail "${scenario//_/ }: the good guest notices nothing" \
 			"expected: no ping unanswered"$'\n'"got: $(gaps "$S/ping") of $(grep -c icmp_seq "$S/ping")"
+		continue
+	fi
+	if [ "$ran" != 0 ]; then
+		fail "${scenario//_/ }: runs" "$(tail -n 3 "$S/hostile.log")"
 		continue
 	fi
 	"$VM_TESTS/hostile.py" "$S/bad.sock" polite || true
@@ -61,6 +70,7 @@ for scenario in $("$VM_TESTS/hostile.py" - list); do
 done
 wait_for 5 eval '[ "$(fds)" -le "$fds_before" ]' || true
 is_between "no descriptor was left" "$(fds)" 1 "$fds_before"
+[ "$(fds)" -le "$fds_before" ] || diag "$(kinds | diff "$S/kinds" -)"
 is "no mbuf of the hostile guest's is in use" "$(bridge_stat bad guest_mbufs_in_use)" 0
 is "nor of the switch's" "$(bridge_stat lan1 guest_mbufs_in_use)" 0
 ok "the good guest is still there" ping -q -c 3 -i 0.1 192.0.2.2

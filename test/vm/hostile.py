@@ -334,6 +334,19 @@ def many_connections(path, rng):
     guests[0].settle()
 
 
+def second_guest(path, rng):
+    """Takes the first one's place; when it goes, the first must be told to come back."""
+    first = Guest(path)
+    first.start()
+    first.transmit(tcp_frame())
+    second = Guest(path)
+    second.start()
+    second.transmit(tcp_frame())
+    second.settle()
+    second.sock.close()
+    assert first.sock.recv(1) == b"", "the first guest was not hung up on"
+
+
 def polite(path, rng):
     """What a good guest does; the test counts the ten frames."""
     guest = Guest(path)
@@ -349,7 +362,8 @@ SCENARIOS = [f for f in (
     silent, half_a_message, garbage, unknown_requests, absurd_sizes, fds_nobody_asked_for,
     bad_memory, bad_rings, ring_of_high_number, bad_descriptors, heads_outside_the_ring,
     index_that_lies, long_chains, random_headers, buffers_that_hold_nothing, memory_taken_away,
-    memory_changed_while_running, going_in_the_middle, reset_while_running, many_connections)]
+    memory_changed_while_running, going_in_the_middle, reset_while_running, many_connections,
+    second_guest)]
 
 
 def main(argv):
