@@ -62,8 +62,11 @@ vb_fdb_free(struct vb_fdb *fdb)
 static struct entry *
 bucket(const struct vb_fdb *fdb, const struct rte_ether_addr *addr)
 {
-	uint32_t hash = rte_jhash(addr, sizeof(*addr), fdb->seed);
+	uint32_t key[2] = { 0, 0 }; /* in a frame the address has no alignment to speak of */
+	uint32_t hash;
 
+	memcpy(key, addr, sizeof(*addr));
+	hash = rte_jhash_32b(key, RTE_DIM(key), fdb->seed);
 	return (struct entry *)(uintptr_t)fdb->entries[hash % BUCKETS];
 }
 

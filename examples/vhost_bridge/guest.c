@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 
 #include <rte_bus_vdev.h>
+#include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_eth_vhost.h>
 #include <rte_malloc.h>
@@ -171,6 +172,19 @@ start(struct vb_guest *guest)
 	return ret;
 }
 
+/* They stay with the port's number, which the next port may get: no event may find a
+ * guest that is gone. One that is being handled is waited for.
+ */
+static void
+forget_events(struct vb_guest *guest)
+{
+	while (rte_eth_dev_callback_unregister(guest->port, RTE_ETH_EVENT_INTR_LSC, link_changed,
+					       guest) == -EAGAIN ||
+	       rte_eth_dev_callback_unregister(guest->port, RTE_ETH_EVENT_QUEUE_STATE,
+					       queue_changed, guest) == -EAGAIN)
+		rte_delay_us_sleep(100);
+}
+
 int
 vb_guest_open(struct vb_guest *guest)
 {
@@ -212,6 +226,7 @@ vb_guest_open(struct vb_guest *guest)
 	return 0;
 
 close:
+	forget_events(guest);
 	rte_eth_dev_close(guest->port);
 	rte_eal_hotplug_remove("vdev", device);
 free_pool:
@@ -228,6 +243,7 @@ vb_guest_close(struct vb_guest *guest)
 	for (q = 0; q < guest->conf.queues; q++)
 		rte_eth_dev_rx_intr_ctl_q(guest->port, q, guest->tap->worker->epfd,
 					  RTE_INTR_EVENT_DEL, guest);
+	forget_events(guest);
 	rte_eth_dev_stop(guest->port);
 	/* Ends the connection and removes the socket file. */
 	rte_eth_dev_close(guest->port);

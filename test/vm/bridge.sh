@@ -102,6 +102,7 @@ guest_start() {
 	shift 3
 	[ ! -e "/run/netns/$name" ] || ns=(ip netns exec "$name")
 	[[ " $* " == *" --sink "* ]] || tap=("--vdev=net_tapbatch0,iface=$name")
+	rm -f "$TEST_TMP/guest-$name.log" # "ready" of the guest before
 	"${ns[@]}" "$TAPBATCH_BUILD/test/vm/virtio_guest" --lcores "0@${GUEST_CPU:-(0-1)}" \
 		--no-pci --in-memory --single-file-segments --no-telemetry \
 		--vdev="net_virtio_user0,path=$socket$args" "${tap[@]}" -- "$@" \
