@@ -132,3 +132,9 @@ guest_stop() { guest_end "$1" TERM; }
 guest_count() {
 	sed -n "s/.*virtio_guest:.* $2 \([0-9]*\).*/\1/p" "$TEST_TMP/guest-$1.log"
 }
+
+# gaps FILE: how many answers did not come, in ping's output, although later ones did.
+gaps() {
+	sed -n 's/.*icmp_seq=\([0-9]*\) .*/\1/p' "$1" |
+		awk 'NR == 1 { want = $1 } { lost += $1 - want; want = $1 + 1 } END { print lost + 0 }'
+}

@@ -29,23 +29,25 @@ settled() {
 }
 ok "the queue drains" wait_for 20 settled
 kernel_lost=$(cat /sys/class/net/slow/statistics/tx_dropped)
-qdisc_lost=$(tc -s qdisc show dev slow | sed -n 's/.*dropped \([0-9]*\),.*/\1/p' | paste -sd+ | bc)
+qdisc_lost=$(tc -s qdisc show dev slow |
+	awk '/dropped/ { gsub(",", "", $7); lost += $7 } END { print lost + 0 }')
 forwarded=$(($(bridge_stat slow to_guest_frames) - before))
 is "the bridge dropped nothing" "$(bridge_drops slow)" ""
-is_between "the sender was too fast for the guest" "$((kernel_lost + ${qdisc_lost:-0}))" 1 1000000000
+kernel_lost=$((kernel_lost + qdisc_lost))
+is_between "the sender was too fast for the guest" "$kernel_lost" 1 1000000000
 is_between "the bridge waited for the guest" "$(bridge_stat slow to_guest_stalls)" 1 1000000000
 sleep 0.5
 guest_stop slow
 is "all that the bridge took reached the guest" "$(guest_count slow received)" "$((forwarded + before))"
-is "sent = received + lost in the kernel" "$((forwarded + kernel_lost + ${qdisc_lost:-0}))" "$sent"
+is "sent = received + lost in the kernel" "$((forwarded + kernel_lost))" "$sent"
 
 # TCP through the same path. The guest forwards to a stack of its own.
 ip neigh del 192.0.2.2 dev slow
 netns_add slowns
 slow_pps=20000
 "$TAPBATCH_BUILD/test/vm/virtio_guest" --lcores "0@(0-1)" --no-pci --in-memory \
-	--single-file-segments --no-telemetry --vdev="net_virtio_user0,path=$S/slow.sock,queue_size=256" \
-	--vdev=net_tapbatch0,iface=inside -- --pps "$slow_pps" >"$S/inside.log" 2>&1 &
+	--single-file-segments --no-telemetry \
+	--vdev="net_virtio_user0,path=$S/slow.sock,queue_size=256" --vdev=net_tapbatch0,iface=inside -- --pps "$slow_pps" >"$S/inside.log" 2>&1 &
 inside=$!
 at_exit "kill -KILL $inside; wait $inside"
 wait_for 10 grep -q ready "$S/inside.log"

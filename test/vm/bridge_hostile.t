@@ -32,12 +32,6 @@ sleep 0.5
 fds_before=$(fds)
 kinds >"$S/kinds"
 
-# gaps FILE: answers that did not come although later ones did.
-gaps() {
-	sed -n 's/.*icmp_seq=\([0-9]*\) .*/\1/p' "$1" |
-		awk 'NR == 1 { want = $1 } { lost += $1 - want; want = $1 + 1 } END { print lost + 0 }'
-}
-
 for scenario in $("$VM_TESTS/hostile.py" - list); do
 	ping -n -i 0.02 192.0.2.2 >"$S/ping" &
 	ping=$!

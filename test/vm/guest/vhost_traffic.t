@@ -18,7 +18,7 @@ no_errors() {
 crosses() {
 	local name=$1 mb=$2 args=$3
 	shift 3
-	works "$name: testpmd starts" forward_start ",engine=vhost$args" "$@" || return 0
+	works "$name: testpmd starts" forward_start ",engine=vhost$args" "$@" || { job_kill fwd; return 0; }
 	ok "$name: ping, IPv4" pings left 10.0.0.2 -s 1400
 	ok "$name: ping in fragments" pings right 10.0.0.1 -s 9000
 	ok "$name: TCP, IPv4" moves_tcp left 10.0.0.2 "$mb"
@@ -33,7 +33,7 @@ crosses() {
 crosses "as it comes" 10 ''
 is_between "TCP is coalesced" "$superframes" 1 1000000
 is_between "the kernel's superframes are split" "$split" 1000 1000000
-crosses "LRO" 20 '' --enable-lro --enable-rx-cksum --max-lro-pkt-size=65535 --tx-offloads=0x806e
+crosses "LRO" 20 '' --enable-lro --enable-rx-cksum --max-lro-pkt-size=65535 --tx-offloads=0x802e
 is "with LRO nothing is split" "$split" 0
 crosses "tx_batched=0" 5 ,tx_batched=0
 is "tx_batched=0 makes no superframes" "$superframes" 0
@@ -48,7 +48,8 @@ crosses "small rings" 5 '' --rxd=64 --txd=64 --mbuf-size=512 --enable-scatter
 jumbo() {
 	local name=$1
 	shift
-	works "$name: testpmd starts" forward_start ,engine=vhost "$@" --max-pkt-len=9018 || return 0
+	works "$name: testpmd starts" forward_start ,engine=vhost "$@" --max-pkt-len=9018 ||
+		{ job_kill fwd; return 0; }
 	ip -n left link set dev left mtu 9000
 	ip -n right link set dev right mtu 9000
 	ok "$name: ping of a whole frame" pings left 10.0.0.2 -s 8972 -M do
