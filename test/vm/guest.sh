@@ -62,7 +62,7 @@ guest_start() {
 	at_exit vm_cleanup
 	vm_initramfs "$VM_DIR/guest" "${modules[@]}" || return 1
 	/usr/lib/qemu/virtiofsd -f --socket-path="$VM_DIR/root.sock" -o log_level=err \
-		-o source=/,cache=always,sandbox=chroot >"$VM_DIR/root.log" 2>&1 &
+		-o source=/,cache=auto,sandbox=chroot >"$VM_DIR/root.log" 2>&1 &
 	GUEST_FS=$!
 	at_exit "kill $GUEST_FS; wait $GUEST_FS"
 	wait_for 10 test -S "$VM_DIR/root.sock" || { cat "$VM_DIR/root.log" >&2; return 1; }
