@@ -7,7 +7,7 @@
 . "$(dirname "$0")/func/lib.sh"
 tap_planned=0 # no test: only the helpers of tests are used
 
-rounds=${1:-3}
+rounds=${1:-5}
 lro=(--enable-lro --tx-offloads=0x806e) # multi-segment, checksums, TCP and UDP segmentation
 
 # forward DRIVER [TESTPMD-ARGUMENT...]: testpmd between namespaces left and right.
