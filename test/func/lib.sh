@@ -101,7 +101,8 @@ testpmd() {
 
 # testpmd_xstat NAME PORT COUNTER
 testpmd_xstat() {
-	testpmd "$1" "show port xstats $2" | awk -v n="$3:" '$1 == n { print $2 }'
+	# Of several answers the last: an earlier one may have come late.
+	testpmd "$1" "show port xstats $2" | awk -v n="$3:" '$1 == n { v = $2 } END { print v }'
 }
 
 # testpmd_stop NAME: quits; its status is the function's.

@@ -3,6 +3,7 @@
 # The measurement program's books: each experiment runs briefly, every packet sent
 # is received or in a counter, and the files say what the table says. How fast
 # anything is does not matter here.
+# timeout: 900
 . "$(dirname "$0")/../tap.sh"
 
 PERF=$TAPBATCH_BUILD/app/perf/dpdk-tapbatch-perf
