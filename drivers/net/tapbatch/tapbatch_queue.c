@@ -20,25 +20,30 @@
 #include "tapbatch_vnet.h"
 
 /* Slots' distance in the mapping: as in tapbatch_bufs.c, not a power of two. */
+#define HUGE_PAGE (2u << 20)
 #define SLOT_STRIDE (RTE_ALIGN_CEIL(TAPBATCH_SLOT_LEN, 1024) + 1024)
 
-/* Slots of the queue's own. Memory is only touched, and so only taken from the node of
- * the thread that polls, where frames of that size really come.
+/* Slots of the queue's own. Memory is only touched, and so only taken, from the node of
+ * the thread that polls, where frames really come. In one huge page, if the kernel has one:
+ * a batch of small frames touches the beginning of each slot.
  */
 static int
 map_slots(struct tapbatch_rx_local *rx, uint16_t n)
 {
+	uint8_t *start;
 	uint16_t i;
 
-	rx->mapping_len = (size_t)n * SLOT_STRIDE;
+	rx->mapping_len = (size_t)n * SLOT_STRIDE + HUGE_PAGE;
 	rx->mapping = mmap(NULL, rx->mapping_len, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (rx->mapping == MAP_FAILED) {
 		rx->mapping = NULL;
 		return -ENOMEM;
 	}
+	start = RTE_PTR_ALIGN_CEIL(rx->mapping, HUGE_PAGE);
+	madvise(start, HUGE_PAGE, MADV_HUGEPAGE); /* advice: no harm if not taken */
 	for (i = 0; i < n; i++)
-		rx->io.slots[i].buf = (uint8_t *)rx->mapping + (size_t)i * SLOT_STRIDE;
+		rx->io.slots[i].buf = start + (size_t)i * SLOT_STRIDE;
 	return 0;
 }
 
@@ -309,6 +314,37 @@ count_stop_drops(struct tapbatch_local *local, struct tapbatch_rxq *rxq,
 	rx->count = 0;
 }
 
+/* Nothing can be sent through a queue file that is detached: Tx queues use that of the
+ * next Rx queue that is started, other than the one that is about to leave.
+ */
+static void
+move_tx_queues(struct rte_eth_dev *dev, uint16_t leaving)
+{
+	struct tapbatch_local *local = tapbatch_local(dev);
+	uint16_t i, j, k;
+	int ret;
+
+	for (i = 0; i < dev->data->nb_tx_queues; i++) {
+		struct tapbatch_tx_io *io = local->tx[i];
+
+		if (io == NULL || io->fd < 0)
+			continue;
+		for (k = 0; k < dev->data->nb_rx_queues; k++) {
+			j = (uint16_t)((i + k) % dev->data->nb_rx_queues);
+			if (j != leaving &&
+			    dev->data->rx_queue_state[j] == RTE_ETH_QUEUE_STATE_STARTED)
+				break;
+		}
+		if (k == dev->data->nb_rx_queues || local->fds[j] == io->fd)
+			continue;
+		io->fd = local->fds[j];
+		ret = local->engine->tx_move == NULL ? 0 : local->engine->tx_move(dev, i);
+		if (ret != 0)
+			TAPBATCH_LOG(ERR, "port %u Tx queue %u cannot use another queue file: %s",
+				     dev->data->port_id, i, strerror(-ret));
+	}
+}
+
 /* The kernel steers no more flows to the queue. */
 static void
 detach_queue(struct rte_eth_dev *dev, uint16_t id)
@@ -318,6 +354,7 @@ detach_queue(struct rte_eth_dev *dev, uint16_t id)
 
 	if (local->rx[id]->io.fd >= 0)
 		count_stop_drops(local, dev->data->rx_queues[id], local->rx[id]);
+	move_tx_queues(dev, id);
 	ret = tapbatch_tun_set_attached(local->fds[id], false);
 	/* -EINVAL: it was detached before. */
 	if (ret != 0 && ret != -EBADFD && ret != -EINVAL)
@@ -369,6 +406,7 @@ tapbatch_rx_queue_start(struct rte_eth_dev *dev, uint16_t id)
 			return ret;
 	}
 	dev->data->rx_queue_state[id] = RTE_ETH_QUEUE_STATE_STARTED;
+	move_tx_queues(dev, UINT16_MAX);
 	/* The queue that was stopped last has stayed attached until now. */
 	if (dev->data->dev_started)
 		tapbatch_rx_queues_detach_unread(dev);
@@ -417,6 +455,7 @@ tapbatch_tx_queue_start(struct rte_eth_dev *dev, uint16_t id)
 			return ret;
 	}
 	dev->data->tx_queue_state[id] = RTE_ETH_QUEUE_STATE_STARTED;
+	move_tx_queues(dev, UINT16_MAX);
 	return 0;
 }
 
