@@ -71,6 +71,7 @@ guest_start() {
 	vm_wait guest 90 || return 1
 	# DPDK loads all of its folder of drivers: leave those that are used.
 	vm_run guest "set -e
+ln -s /proc/self/fd /dev/fd
 mkdir /host /new /upper
 mount -t virtiofs -o ro root /host
 mount -t tmpfs upper /upper

@@ -24,7 +24,9 @@
 #include <unistd.h>
 
 #include <rte_cycles.h>
+#include <dev_driver.h>
 #include <rte_malloc.h>
+#include <rte_telemetry.h>
 
 #include "tapbatch.h"
 #include "tapbatch_log.h"
@@ -454,7 +456,9 @@ static int
 choose_batching(struct rte_eth_dev *dev, const struct tapbatch_txq *txq, int tun_fd)
 {
 	struct tapbatch_local *local = tapbatch_local(dev);
-	int sndbuf = txq->batch > 1 ? INT_MAX : INT_MAX - 1;
+	/* What is handed over together the kernel takes for Ethernet frames. */
+	bool together = txq->batch > 1 && !txq->coalesce.l3_only;
+	int sndbuf = together ? INT_MAX : INT_MAX - 1;
 	int ret;
 
 	if (ioctl(tun_fd, TUNSETSNDBUF, &sndbuf) != 0)
@@ -557,9 +561,12 @@ vhost_tx_move(struct rte_eth_dev *dev, uint16_t id)
 	struct tapbatch_local *local = tapbatch_local(dev);
 	struct tapbatch_tx_io *io = local->tx[id];
 
+	int ret;
+
 	if (io->vhost == NULL)
 		return 0;
-	return set_backend(&local->vhost[id], TAPBATCH_VHOST_TX, io->fd);
+	ret = choose_batching(dev, dev->data->tx_queues[id], io->fd);
+	return ret != 0 ? ret : set_backend(&local->vhost[id], TAPBATCH_VHOST_TX, io->fd);
 }
 
 void
@@ -661,6 +668,37 @@ vhost_tx_done_cleanup(void *queue, uint32_t free_cnt)
 
 	RTE_SET_USED(free_cnt);
 	return tx == NULL || !tx->running ? 0 : tapbatch_vhost_tx_reclaim(txq, tx);
+}
+
+/* Telemetry: the process ids of a port's workers, 0 where they are not to be seen. */
+static int
+handle_workers(const char *cmd, const char *params, struct rte_tel_data *data)
+{
+	const struct rte_eth_dev *dev;
+	char *end;
+	unsigned long id;
+	unsigned int i;
+
+	RTE_SET_USED(cmd);
+	if (params == NULL || params[0] == '\0')
+		return -EINVAL;
+	id = strtoul(params, &end, 10);
+	if (*end != '\0' || id >= RTE_MAX_ETHPORTS || !rte_eth_dev_is_valid_port((uint16_t)id))
+		return -EINVAL;
+	dev = &rte_eth_devices[id];
+	if (strcmp(dev->device->driver->name, "net_tapbatch") != 0)
+		return -ENOTSUP;
+	rte_tel_data_start_array(data, RTE_TEL_INT_VAL);
+	for (i = 0; i < TAPBATCH_MAX_QUEUES; i++)
+		if (tapbatch_local(dev)->vhost[i].users > 0)
+			rte_tel_data_add_array_int(data, tapbatch_local(dev)->vhost[i].worker);
+	return 0;
+}
+
+RTE_INIT(tapbatch_vhost_init)
+{
+	rte_telemetry_register_cmd("/tapbatch/vhost_workers", handle_workers,
+				   "Process ids of a port's vhost workers. Parameters: int port_id");
 }
 
 const struct tapbatch_engine tapbatch_engine_vhost = {

@@ -18,9 +18,11 @@ P=$T/events/kprobes
 log=$(mktemp)
 
 cleanup() {
-	for e in send kick recv used; do
+	for e in send alone kick recv used; do
 		[ ! -d $P/$e ] || echo 0 >$P/$e/enable
-		for t in hist:keys=num hist:keys=count; do echo "!$t" >$P/$e/trigger; done
+		for t in 'keys=num if ctl != 0' 'keys=ctl if ctl == 0' keys=count; do
+			echo "!hist:$t" >$P/$e/trigger
+		done
 	done 2>/dev/null
 	echo >$T/kprobe_events 2>/dev/null || true
 	rm -f "$log"
@@ -29,7 +31,8 @@ trap cleanup EXIT
 cleanup 2>/dev/null || true
 log=$(mktemp)
 cat >$T/kprobe_events <<'END'
-p:send tun_sendmsg num=+2(+56(%si)):u16
+p:send tun_sendmsg ctl=+56(%si):x64 num=+2(+56(%si)):u16
+p:alone tun_sendmsg ctl=+56(%si):x64
 p:kick eventfd_write
 p:recv tun_recvmsg
 p:used vhost_add_used_and_signal_n count=%cx:u32
@@ -48,22 +51,27 @@ ip link set dev "$iface" up
 # What arrives in the kernel is counted in front of everything that could handle it.
 echo start >&"${TESTPMD[1]}"
 sleep 1
-for e in send used; do
-	key=num
-	[ $e = send ] || key=count
-	echo "hist:keys=$key" >$P/$e/trigger
-done
+echo 'hist:keys=num if ctl != 0' >$P/send/trigger
+echo 'hist:keys=ctl if ctl == 0' >$P/alone/trigger
+echo 'hist:keys=count' >$P/used/trigger
 echo 1 >$P/kick/enable
 echo 1 >$P/recv/enable
 if [ "$way" = rx ]; then
-	ip addr add 192.0.2.1/24 dev "$iface"
-	ip neigh add 192.0.2.2 lladdr 02:00:00:00:00:02 dev "$iface"
-	timeout 3 iperf3 -u -c 192.0.2.2 >/dev/null 2>&1 || true
-	modprobe pktgen 2>/dev/null || true
+	# pktgen hands its packets to the interface's transmit function.
+	pktgen() { echo "$1" >"/proc/net/pktgen/$2"; }
+	pktgen rem_device_all kpktgend_0
+	pktgen "add_device $iface" kpktgend_0
+	for c in 'count 200000' 'pkt_size 60' 'dst 192.0.2.2' 'dst_mac 02:00:00:00:00:02'; do
+		pktgen "$c" "$iface"
+	done
+	(echo start >/proc/net/pktgen/pgctrl) &
+	sleep 3
+	echo stop >/proc/net/pktgen/pgctrl
+	wait $!
 else
 	sleep 3
 fi
-for e in send used kick recv; do
+for e in send alone used; do
 	[ ! -f $P/$e/hist ] || cp $P/$e/hist "$log.$e"
 done
 hits() { awk -v e="$1" '$1 == e { print $2 }' $T/kprobe_profile; }
@@ -81,7 +89,9 @@ sum() {
 		END { print packets + 0, calls + 0 }'
 }
 if [ "$way" = tx ]; then
-	echo "$(sum "$log.send" num) $kicks"
+	read -r packets calls < <(sum "$log.send" num)
+	read -r _ alone < <(sum "$log.alone" ctl)
+	echo "$((packets + alone)) $((calls + alone)) $kicks"
 else
 	read -r _ calls < <(sum "$log.used" count)
 	echo "$received $calls $kicks"
