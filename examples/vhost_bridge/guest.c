@@ -66,8 +66,10 @@ link_changed(uint16_t port, enum rte_eth_event_type type __rte_unused, void *arg
 		guest->vid = vid;
 		guest->connects++;
 		if (epoch & 1) {
-			VB_LOG(WARNING, "%s: one more guest connected to %s and takes the place "
-			       "of the one before", guest->conf.name, guest->conf.socket);
+			VB_LOG(WARNING,
+			       "%s: one more guest connected to %s and takes the place "
+			       "of the one before",
+			       guest->conf.name, guest->conf.socket);
 			guest->crowded = true;
 		}
 		__atomic_store_n(&guest->epoch, (epoch | 1) + (epoch & 1) * 2, __ATOMIC_RELEASE);

@@ -697,8 +697,9 @@ handle_workers(const char *cmd, const char *params, struct rte_tel_data *data)
 
 RTE_INIT(tapbatch_vhost_init)
 {
-	rte_telemetry_register_cmd("/tapbatch/vhost_workers", handle_workers,
-				   "Process ids of a port's vhost workers. Parameters: int port_id");
+	rte_telemetry_register_cmd(
+		"/tapbatch/vhost_workers", handle_workers,
+		"Process ids of a port's vhost workers. Parameters: int port_id");
 }
 
 const struct tapbatch_engine tapbatch_engine_vhost = {
