@@ -7,5 +7,5 @@
 
 guest_start || { fail "the VM starts"; done_testing; exit; }
 guest_test "$TOP/test/vm/guest/vhost_traffic.t" 400
-guest_test "$TOP/test/vm/guest/vhost_control.t" 300
+guest_test "$TOP/test/vm/guest/vhost_control.t" 400
 done_testing

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # How many packets cross in one call of the kernel's, counted with kprobes; run in a VM.
 #	batching.sh tx|rx INTERFACE EAL-ARGUMENT...
-# tx: testpmd sends in bursts of 128. rx: the kernel sends, testpmd receives.
-# prints: PACKETS CALLS KICKS, of some seconds
+# tx: testpmd sends in bursts of 128. rx: pktgen sends, testpmd receives.
+# prints: PACKETS CALLS KICKS, of three seconds
 #
 # tx: a call of tun_sendmsg with a control structure (struct tun_msg_ctl: type, num,
 # pointer) brings num packets, others bring one. msg_control is 56 bytes into the
@@ -48,7 +48,6 @@ for ((i = 0; i < 300; i++)); do
 	sleep 0.1
 done
 ip link set dev "$iface" up
-# What arrives in the kernel is counted in front of everything that could handle it.
 echo start >&"${TESTPMD[1]}"
 sleep 1
 echo 'hist:keys=num if ctl != 0' >$P/send/trigger
@@ -57,7 +56,6 @@ echo 'hist:keys=count' >$P/used/trigger
 echo 1 >$P/kick/enable
 echo 1 >$P/recv/enable
 if [ "$way" = rx ]; then
-	# pktgen hands its packets to the interface's transmit function.
 	pktgen() { echo "$1" >"/proc/net/pktgen/$2"; }
 	pktgen rem_device_all kpktgend_0
 	pktgen "add_device $iface" kpktgend_0
