@@ -474,7 +474,9 @@ super(char **argv)
 	return ret;
 }
 
-/* rx PORT QUEUE N [ms= show=1]: receives N packets, or what comes in that time. */
+/* rx PORT QUEUE N [ms= show=1]: receives N packets, or what comes until there is none
+ * after that time. On a busy machine the time may be over before the first look.
+ */
 static int
 rx(char **argv)
 {
@@ -485,11 +487,14 @@ rx(char **argv)
 	bool show = arg_number(argv, "show", 0) != 0;
 	struct rte_mbuf *pkts[32];
 
-	while (got < wanted && now_ms() < deadline) {
+	while (got < wanted) {
+		bool late = now_ms() >= deadline;
 		uint16_t n = rte_eth_rx_burst(port, queue, pkts,
 					      (uint16_t)RTE_MIN(wanted - got, 32ul));
 		uint16_t i;
 
+		if (n == 0 && late)
+			break;
 		for (i = 0; i < n && show; i++)
 			print_mbuf(pkts[i]);
 		rte_pktmbuf_free_bulk(pkts, n);
