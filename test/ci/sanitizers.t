@@ -9,8 +9,12 @@ clean() {
 	env -u TAPBATCH_BUILD -u TAPBATCH_PMD -u TAPBATCH_SANDBOX TAPBATCH_TEST_TIMEOUT=300 "$@"
 }
 ok "the build with sanitizers succeeds" clean make -C "$TOP" asan
-for group in unit func; do
-	compgen -G "$TEST_DIR/$group/*" >/dev/null || continue
-	ok "$group tests pass with sanitizers" clean "$TEST_DIR/run" --sanitize "$group"
+ok "unit tests pass with sanitizers" clean "$TEST_DIR/run" --sanitize unit
+# Not those that measure memory, which sanitizers keep, or load the driver into Debian's
+# testpmd, which has none.
+tests=()
+for file in "$TEST_DIR"/func/*.t; do
+	[[ $file == */hotplug.t || $file == */engines.t ]] || tests+=("$file")
 done
+ok "functional tests pass with sanitizers" clean "$TEST_DIR/run" --sanitize "${tests[@]}"
 done_testing

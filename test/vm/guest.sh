@@ -106,7 +106,9 @@ exec chroot /new /bin/bash /tmp/.script"
 # guest_test FILE [SECONDS]: a test that prints TAP; the numbers become ours.
 guest_test() {
 	local output line status=0
-	output=$(guest_run -t "${2:-300}" "exec '$1'" 2>&1) || status=$?
+	# On the console as well, for whoever waits, or wonders where it got stuck.
+	output=$(guest_run -t "${2:-300}" "'$1' 2>&1 | tee /dev/ttyS0; exit \${PIPESTATUS[0]}" 2>&1) ||
+		status=$?
 	while IFS= read -r line; do
 		case $line in
 		'ok '*) tap_count=$((tap_count + 1)); echo "ok $tap_count - ${line#ok * - }" ;;
