@@ -99,10 +99,14 @@ testpmd() {
 	tail -c +$((size + 1)) "$TEST_TMP/$1.log"
 }
 
-# testpmd_xstat NAME PORT COUNTER
+# testpmd_xstat NAME PORT COUNTER: waits for the counter itself, since prompts of earlier
+# commands may come late on a busy machine.
 testpmd_xstat() {
-	# Of several answers the last: an earlier one may have come late.
-	testpmd "$1" "show port xstats $2" | awk -v n="$3:" '$1 == n { v = $2 } END { print v }'
+	local from log=$TEST_TMP/$1.log
+	from=$(($(stat -c %s "$log") + 1))
+	job_tell "$1" "show port xstats $2"
+	wait_for 20 eval "tail -c +$from '$log' | grep -q '^$3: [0-9]'" || true
+	tail -c "+$from" "$log" | awk -v n="$3:" '$1 == n { v = $2 } END { print v }'
 }
 
 # testpmd_stop NAME: quits; its status is the function's.
