@@ -67,7 +67,7 @@ struct tapbatch_vhost_tx {
 	struct tapbatch_vring vr;
 	int kick;
 	bool running;        /* as above */
-	bool plain_free;     /* RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE */
+	bool plain_free;     /* RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE, and never a chain so far */
 	uint16_t oldest;     /* index of the first frame that was not given back */
 	uint16_t pkts_head;  /* next entry of pkts to be filled */
 	uint16_t pkts_tail;  /* first that is filled */

@@ -201,6 +201,7 @@ put_packet(struct tapbatch_txq *txq, struct tapbatch_vhost_tx *tx, struct tapbat
 		vr->desc[id].flags = 0;
 		tx->frames[id].nb_table = 0;
 	} else {
+		tx->plain_free = false;
 		frame->first = (uint8_t)i;
 		frame->nb_pkts = 1;
 		if (unlikely(!describe_indirect(txq, tx, frame, pkts, m->nb_segs + 1u))) {
@@ -232,9 +233,13 @@ put_superframe(struct tapbatch_txq *txq, struct tapbatch_vhost_tx *tx,
 		return;
 	}
 	for (left = frame->nb_pkts, i = frame->first; left > 0; left--, i = txq->coalesce.next[i]) {
-		tx->pkts[tx->pkts_head++ & tx->vr.mask] = pkts[i];
+		struct rte_mbuf *m = pkts[i];
+
+		if (unlikely(m->nb_segs > 1 || !RTE_MBUF_DIRECT(m)))
+			tx->plain_free = false;
+		tx->pkts[tx->pkts_head++ & tx->vr.mask] = m;
 		txq->stats.packets++;
-		txq->stats.bytes += pkts[i]->pkt_len;
+		txq->stats.bytes += m->pkt_len;
 	}
 	enqueue(tx, frame->nb_pkts);
 }

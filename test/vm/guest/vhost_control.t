@@ -15,14 +15,6 @@ for kind in anon xmem; do
 	quits "memory '$kind'"
 done
 
-# Workers are found and pinned.
-works "vhost_cpu=1: testpmd starts" testpmd_start fwd \
-	--vdev=net_tapbatch0,iface=left,engine=vhost,vhost_cpu=1 --log-level=pmd.net.tapbatch:debug
-worker=$(job_log fwd | sed -n 's/.*served by vhost worker \([0-9]*\).*/\1/p' | tail -n 1)
-is "vhost_cpu=1: the worker runs on CPU 1 only" \
-	"$(taskset -pc "${worker:-0}" 2>&1 | sed 's/.*: //')" 1
-quits "vhost_cpu=1"
-
 # Queues are stopped and started while packets come.
 works "queues: testpmd starts" forward_start ,engine=vhost --rxq=2 --txq=2
 in_ns left ping -q -f -w 8 10.0.0.2 >"$TEST_TMP/flood.log" 2>&1 &
