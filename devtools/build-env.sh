@@ -54,7 +54,7 @@ if [ "$sanitize" != none ]; then
 	fi
 	cat >"$bin/dpdk-testpmd" <<-END
 		#!/bin/sh
-		LD_PRELOAD="$runtime" exec "$prefix/bin/dpdk-testpmd" "\$@"
+		LD_PRELOAD="$runtime\${LD_PRELOAD:+ \$LD_PRELOAD}" exec "$prefix/bin/dpdk-testpmd" "\$@"
 	END
 	chmod +x "$bin/dpdk-testpmd"
 fi

@@ -29,6 +29,7 @@ struct command {
 extern const struct command control_commands[];
 extern const struct command data_commands[];
 extern const struct command loop_commands[];
+extern const struct command press_commands[];
 
 #define MAX_ARGS 24
 

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <liburing.h>
@@ -33,10 +34,29 @@
 struct tapbatch_uring {
 	struct io_uring ring;
 	int registered_fd; /* the file at index 0 of the ring's table */
+	int rw_flags;      /* of each operation */
 };
 
 /* Whether rings are faster than system calls on this machine; found out by the probe. */
 static bool ring_pays;
+
+/* What makes an operation end at once with -EAGAIN when there is no packet or no room.
+ * A file that claims non-blocking I/O, as tun's do from Linux 6.4 on, would be polled and
+ * waited for in spite of its O_NONBLOCK, so it takes RWF_NOWAIT. A file that does not
+ * claim it refuses that flag, and is not waited for if it is O_NONBLOCK
+ * (io_rw_init_file() in io_uring/rw.c). To ask, a byte is written that is too short to be
+ * a frame.
+ */
+static int
+nowait_flags(int fd)
+{
+	char byte = 0;
+	struct iovec iov = { .iov_base = &byte, .iov_len = 1 };
+
+	if (pwritev2(fd, &iov, 1, -1, RWF_NOWAIT) < 0 && errno == EOPNOTSUPP)
+		return 0;
+	return RWF_NOWAIT;
+}
 
 static int
 open_ring(struct tapbatch_uring **uring, int fd, unsigned int entries)
@@ -61,6 +81,7 @@ open_ring(struct tapbatch_uring **uring, int fd, unsigned int entries)
 		return ret;
 	}
 	u->registered_fd = fd;
+	u->rw_flags = nowait_flags(fd);
 	*uring = u;
 	return 0;
 }
@@ -133,7 +154,7 @@ uring_rx(struct tapbatch_rx_io *io, uint16_t n)
 		struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
 
 		io_uring_prep_read(sqe, 0, io->slots[i].buf, TAPBATCH_SLOT_LEN, 0);
-		sqe->rw_flags = RWF_NOWAIT;
+		sqe->rw_flags = io->uring->rw_flags;
 		sqe->flags = IOSQE_FIXED_FILE;
 		sqe->user_data = i;
 	}
@@ -198,6 +219,7 @@ uring_tx(struct tapbatch_tx_io *io, struct tapbatch_write *writes, uint16_t n)
 					    (unsigned int)writes[i].iov->iov_len, 0);
 		else
 			io_uring_prep_writev(sqe, 0, writes[i].iov, writes[i].nb_iov, 0);
+		sqe->rw_flags = io->uring->rw_flags;
 		sqe->flags = IOSQE_FIXED_FILE;
 		sqe->user_data = i;
 		writes[i].result = -EAGAIN;
