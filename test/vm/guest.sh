@@ -45,6 +45,7 @@ guest_build() {
 		export TAPBATCH_PMD='$build/drivers/librte_net_tapbatch.so'
 		export DPDK_PREFIX=/usr
 		export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+		export LD_LIBRARY_PATH=$(dirname $(ldconfig -p | sed -n 's/.*librte_eal.so.* => //p' | head -n 1))
 	END
 	flock -u 8
 	echo "$build"
