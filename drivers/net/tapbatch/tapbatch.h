@@ -26,6 +26,7 @@
 #include "tapbatch_engine.h"
 #include "tapbatch_frame.h"
 #include "tapbatch_link.h"
+#include "tapbatch_remote.h"
 #include "tapbatch_split.h"
 #include "tapbatch_tun.h"
 #include "tapbatch_vhost.h"
@@ -164,6 +165,7 @@ struct tapbatch_local {
 	const struct tapbatch_engine *engine;
 	pthread_mutex_t lock; /* of link */
 	struct tapbatch_link link;
+	struct tapbatch_remote remote;
 	int news_fd; /* epoll, holds the link's news socket */
 	struct rte_intr_handle *news_handle;
 	uint16_t nb_fds;

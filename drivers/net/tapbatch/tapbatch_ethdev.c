@@ -106,9 +106,16 @@ set_kernel_mtu(struct rte_eth_dev *dev, uint16_t mtu)
 		ret = tapbatch_link_set_mtu(&local->link, mtu);
 		pthread_mutex_unlock(&local->lock);
 	}
-	if (ret != 0)
+	if (ret != 0) {
 		TAPBATCH_LOG(ERR, "port %u: the interface's MTU cannot be set to %u: %s",
 			     dev->data->port_id, mtu, strerror(-ret));
+		return ret;
+	}
+	ret = tapbatch_remote_set_mtu(&local->remote, mtu);
+	if (ret != 0)
+		TAPBATCH_LOG(ERR, "port %u: the MTU of remote=%s cannot be set to %u: %s",
+			     dev->data->port_id, tapbatch_port(dev)->args.remote, mtu,
+			     strerror(-ret));
 	return ret;
 }
 
@@ -236,6 +243,8 @@ tapbatch_dev_start(struct rte_eth_dev *dev)
 		ret = tapbatch_rx_intr_install(dev);
 	if (ret == 0)
 		ret = bring_up(dev);
+	if (ret == 0)
+		ret = tapbatch_remote_redirect(&local->remote, local->link.ifindex);
 	if (ret != 0) {
 		close_queue_io(dev);
 		return ret;
@@ -254,6 +263,7 @@ tapbatch_dev_stop(struct rte_eth_dev *dev)
 {
 	uint16_t i;
 
+	tapbatch_remote_release(&tapbatch_local(dev)->remote);
 	update_carrier(dev, false);
 	tapbatch_rx_intr_remove(dev);
 	close_queue_io(dev);
@@ -375,41 +385,42 @@ tapbatch_tx_done_cleanup(void *queue, uint32_t free_cnt)
 	return engine->tx_done_cleanup == NULL ? 0 : engine->tx_done_cleanup(queue, free_cnt);
 }
 
-static void
-update_filter(struct rte_eth_dev *dev, bool promiscuous, bool allmulticast)
+static int
+set_modes(struct rte_eth_dev *dev, bool promiscuous, bool allmulticast)
 {
 	struct tapbatch_port *port = tapbatch_port(dev);
+	int ret;
 
+	ret = tapbatch_remote_set_modes(&tapbatch_local(dev)->remote, promiscuous, allmulticast);
+	if (ret != 0)
+		return ret;
 	port->filter.multicast = allmulticast;
 	port->filter.enabled = !promiscuous && !port->args.l3_only;
+	return 0;
 }
 
 static int
 tapbatch_promiscuous_enable(struct rte_eth_dev *dev)
 {
-	update_filter(dev, true, dev->data->all_multicast);
-	return 0;
+	return set_modes(dev, true, dev->data->all_multicast);
 }
 
 static int
 tapbatch_promiscuous_disable(struct rte_eth_dev *dev)
 {
-	update_filter(dev, false, dev->data->all_multicast);
-	return 0;
+	return set_modes(dev, false, dev->data->all_multicast);
 }
 
 static int
 tapbatch_allmulticast_enable(struct rte_eth_dev *dev)
 {
-	update_filter(dev, dev->data->promiscuous, true);
-	return 0;
+	return set_modes(dev, dev->data->promiscuous, true);
 }
 
 static int
 tapbatch_allmulticast_disable(struct rte_eth_dev *dev)
 {
-	update_filter(dev, dev->data->promiscuous, false);
-	return 0;
+	return set_modes(dev, dev->data->promiscuous, false);
 }
 
 /* The first of the filter's addresses is the port's own. */
@@ -422,6 +433,8 @@ tapbatch_mac_addr_set(struct rte_eth_dev *dev, struct rte_ether_addr *mac)
 	if (port->args.l3_only)
 		return -ENOTSUP;
 	ret = tapbatch_tun_set_mac(tapbatch_local(dev)->fds[0], mac);
+	if (ret == 0)
+		ret = tapbatch_remote_set_mac(&tapbatch_local(dev)->remote, mac);
 	if (ret != 0) {
 		TAPBATCH_LOG(ERR,
 			     "port %u: the address " RTE_ETHER_ADDR_PRT_FMT " cannot be set: %s",
@@ -437,11 +450,15 @@ tapbatch_mac_addr_add(struct rte_eth_dev *dev, struct rte_ether_addr *mac, uint3
 		      uint32_t vmdq)
 {
 	struct tapbatch_filter *filter = &tapbatch_port(dev)->filter;
+	int ret;
 
 	RTE_SET_USED(index);
 	RTE_SET_USED(vmdq);
 	if (filter->nb_macs == TAPBATCH_MAX_MACS)
 		return -ENOSPC;
+	ret = tapbatch_remote_set_address(&tapbatch_local(dev)->remote, mac, true);
+	if (ret != 0)
+		return ret;
 	rte_ether_addr_copy(mac, &filter->macs[filter->nb_macs]);
 	filter->nb_macs++;
 	return 0;
@@ -454,6 +471,7 @@ tapbatch_mac_addr_remove(struct rte_eth_dev *dev, uint32_t index)
 	const struct rte_ether_addr *mac = &dev->data->mac_addrs[index];
 	uint16_t i;
 
+	tapbatch_remote_set_address(&tapbatch_local(dev)->remote, mac, false);
 	for (i = 1; i < filter->nb_macs; i++) {
 		if (!rte_is_same_ether_addr(&filter->macs[i], mac))
 			continue;
@@ -467,9 +485,22 @@ static int
 tapbatch_set_mc_addr_list(struct rte_eth_dev *dev, struct rte_ether_addr *macs, uint32_t n)
 {
 	struct tapbatch_filter *filter = &tapbatch_port(dev)->filter;
+	struct tapbatch_remote *remote = &tapbatch_local(dev)->remote;
+	uint32_t i;
+	int ret;
 
 	if (n > TAPBATCH_MAX_MC_MACS)
 		return -ENOSPC;
+	for (i = 0; i < n; i++) {
+		ret = tapbatch_remote_set_address(remote, &macs[i], true);
+		if (ret != 0) {
+			while (i-- > 0)
+				tapbatch_remote_set_address(remote, &macs[i], false);
+			return ret;
+		}
+	}
+	for (i = 0; i < filter->nb_mc_macs; i++)
+		tapbatch_remote_set_address(remote, &filter->mc_macs[i], false);
 	filter->nb_mc_macs = 0;
 	if (n > 0)
 		memcpy(filter->mc_macs, macs, n * sizeof(*macs));
@@ -618,6 +649,7 @@ free_local(struct rte_eth_dev *dev)
 	if (local->port_opened)
 		local->engine->port_close(dev);
 	tapbatch_link_close(&local->link);
+	tapbatch_remote_close(&local->remote);
 	for (i = 0; i < local->nb_fds; i++)
 		close(local->fds[i]);
 	pthread_mutex_destroy(&local->lock);
@@ -766,6 +798,35 @@ sound_kinds(const char *name, const struct tapbatch_port *port)
 	return kinds;
 }
 
+/* A port with a remote has its MTU, and its address unless another one was asked for:
+ * then the remote takes that.
+ */
+static int
+open_remote(struct rte_eth_dev *dev, const char *name)
+{
+	struct tapbatch_local *local = tapbatch_local(dev);
+	struct tapbatch_args *args = &tapbatch_port(dev)->args;
+	int ret;
+
+	if (args->remote[0] == '\0')
+		return 0;
+	ret = tapbatch_remote_open(&local->remote, name, args->remote);
+	if (ret != 0)
+		return ret;
+	if (args->mac_kind == TAPBATCH_MAC_RANDOM) {
+		args->mac_kind = TAPBATCH_MAC_GIVEN;
+		args->mac = local->remote.mac;
+	}
+	ret = tapbatch_link_set_mtu(&local->link, local->remote.mtu);
+	if (ret != 0) {
+		TAPBATCH_LOG(ERR, "%s: the MTU of remote=%s, %u, cannot be set: %s", name,
+			     args->remote, local->remote.mtu, strerror(-ret));
+		return ret;
+	}
+	dev->data->mtu = (uint16_t)RTE_MIN(local->remote.mtu, (uint32_t)UINT16_MAX);
+	return 0;
+}
+
 static int
 set_initial_mac(struct rte_eth_dev *dev, const char *name)
 {
@@ -798,6 +859,12 @@ set_initial_mac(struct rte_eth_dev *dev, const char *name)
 		TAPBATCH_LOG(ERR, "%s: the interface's address cannot be %s: %s", name,
 			     port->args.mac_kind == TAPBATCH_MAC_RANDOM ? "read" : "set",
 			     strerror(-ret));
+		return ret;
+	}
+	ret = tapbatch_remote_set_mac(&tapbatch_local(dev)->remote, &mac);
+	if (ret != 0) {
+		TAPBATCH_LOG(ERR, "%s: the address of remote=%s cannot be set: %s", name,
+			     port->args.remote, strerror(-ret));
 		return ret;
 	}
 out:
@@ -883,10 +950,13 @@ create_port(struct rte_vdev_device *vdev, const struct tapbatch_args *args,
 	local->engine = engine;
 	local->news_fd = -1;
 	local->link.ioctl_sock = -1;
+	local->remote = TAPBATCH_REMOTE_NONE;
 	pthread_mutex_init(&local->lock, NULL);
 	dev->process_private = local;
 
 	ret = open_interface(dev, name);
+	if (ret == 0)
+		ret = open_remote(dev, name);
 	if (ret == 0)
 		ret = set_initial_mac(dev, name);
 	if (ret == 0)
@@ -931,10 +1001,6 @@ tapbatch_probe(struct rte_vdev_device *vdev)
 	ret = tapbatch_args_parse(name, rte_vdev_device_args(vdev), &args);
 	if (ret != 0)
 		return ret;
-	if (args.remote[0] != '\0') {
-		TAPBATCH_LOG(ERR, "%s: remote=%s: not supported yet", name, args.remote);
-		return -ENOTSUP;
-	}
 	ret = choose_engine(name, args.engine, &engine);
 	if (ret != 0)
 		return ret;
