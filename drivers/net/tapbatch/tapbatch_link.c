@@ -19,12 +19,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <libmnl/libmnl.h>
-
 #include <rte_string_fns.h>
 
 #include "tapbatch_link.h"
 #include "tapbatch_log.h"
+#include "tapbatch_netlink.h"
 #include "tapbatch_netns.h"
 #include "tapbatch_tun.h"
 
@@ -33,8 +32,7 @@
 #define IFF_LOWER_UP 0x10000
 #endif
 
-/* A link message with all of its nested attributes, VF lists left out. */
-#define REPLY_BYTES 32768
+#define NEWS_BYTES 32768
 
 /* Inode of the namespace the interface is in; 0 if this kernel or these privileges
  * do not tell; negative errno when the interface is gone.
@@ -137,30 +135,6 @@ tapbatch_link_follow(struct tapbatch_link *link)
 	return 1;
 }
 
-/* Sends one request about the interface and reads the answer. */
-static int
-talk(struct tapbatch_link *link, struct nlmsghdr *nlh, mnl_cb_t callback, void *data)
-{
-	uint8_t reply[REPLY_BYTES];
-	ssize_t len;
-	int ret;
-
-	nlh->nlmsg_seq++;
-	if (mnl_socket_sendto(link->requests, nlh, nlh->nlmsg_len) < 0)
-		return -errno;
-	do {
-		len = mnl_socket_recvfrom(link->requests, reply, sizeof(reply));
-		if (len < 0) {
-			if (errno == EINTR)
-				continue;
-			return -errno;
-		}
-		ret = mnl_cb_run(reply, (size_t)len, nlh->nlmsg_seq,
-				 mnl_socket_get_portid(link->requests), callback, data);
-	} while (len < 0 || ret > MNL_CB_STOP);
-	return ret < 0 ? -errno : 0;
-}
-
 static struct nlmsghdr *
 begin(struct tapbatch_link *link, void *buffer, uint16_t type, struct ifinfomsg **info)
 {
@@ -244,7 +218,7 @@ tapbatch_link_get(struct tapbatch_link *link, struct tapbatch_link_state *state)
 	if (ret < 0)
 		return ret;
 	nlh = begin(link, buffer, RTM_GETLINK, &info);
-	ret = talk(link, nlh, read_link, state);
+	ret = tapbatch_netlink_talk(link->requests, nlh, read_link, state);
 	if (ret == 0)
 		state->speed = read_speed(link);
 	return ret;
@@ -264,7 +238,7 @@ tapbatch_link_set_up(struct tapbatch_link *link, bool up)
 	nlh = begin(link, buffer, RTM_NEWLINK, &info);
 	info->ifi_change = IFF_UP;
 	info->ifi_flags = up ? IFF_UP : 0;
-	return talk(link, nlh, NULL, NULL);
+	return tapbatch_netlink_talk(link->requests, nlh, NULL, NULL);
 }
 
 static int
@@ -280,7 +254,7 @@ set_u32(struct tapbatch_link *link, uint16_t attribute, uint32_t value)
 		return ret;
 	nlh = begin(link, buffer, RTM_NEWLINK, &info);
 	mnl_attr_put_u32(nlh, attribute, value);
-	return talk(link, nlh, NULL, NULL);
+	return tapbatch_netlink_talk(link->requests, nlh, NULL, NULL);
 }
 
 int
@@ -343,7 +317,7 @@ bool
 tapbatch_link_read_news(struct tapbatch_link *link)
 {
 	struct news news = { .ifindex = link->ifindex };
-	uint8_t buffer[REPLY_BYTES];
+	uint8_t buffer[NEWS_BYTES];
 	ssize_t len;
 
 	for (;;) {

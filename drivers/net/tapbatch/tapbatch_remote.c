@@ -21,40 +21,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <libmnl/libmnl.h>
-
 #include <rte_byteorder.h>
 
 #include "tapbatch_log.h"
+#include "tapbatch_netlink.h"
 #include "tapbatch_remote.h"
 
-#define REPLY_BYTES 32768
 #define INGRESS_FILTERS TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS)
 
 /* Preferences of our filters, behind those that people number by hand. */
 #define PREF_OWN_ADDRESS 42160
 #define PREF_ALL 42161
-
-static int
-talk(struct mnl_socket *socket, struct nlmsghdr *nlh, mnl_cb_t callback, void *data)
-{
-	uint8_t reply[REPLY_BYTES];
-	ssize_t len;
-	int ret;
-
-	if (mnl_socket_sendto(socket, nlh, nlh->nlmsg_len) < 0)
-		return -errno;
-	do {
-		do {
-			len = mnl_socket_recvfrom(socket, reply, sizeof(reply));
-		} while (len < 0 && errno == EINTR);
-		if (len < 0)
-			return -errno;
-		ret = mnl_cb_run(reply, (size_t)len, 0, mnl_socket_get_portid(socket), callback,
-				 data);
-	} while (ret > MNL_CB_STOP);
-	return ret < 0 ? -errno : 0;
-}
 
 static int
 read_attribute(const struct nlattr *attr, void *data)
@@ -130,7 +107,8 @@ tapbatch_remote_open(struct tapbatch_remote *remote, const char *device, const c
 			     strerror(errno), errno == EPERM ? " (CAP_NET_RAW is needed)" : "");
 		goto error;
 	}
-	ret = talk(remote->requests, begin_link(remote, buffer, RTM_GETLINK), read_link, remote);
+	ret = tapbatch_netlink_talk(remote->requests, begin_link(remote, buffer, RTM_GETLINK),
+				    read_link, remote);
 	if (ret != 0) {
 		TAPBATCH_LOG(ERR, "%s: remote=%s: %s", device, name,
 			     ret == -EMEDIUMTYPE ? "is no Ethernet interface" : strerror(-ret));
@@ -178,7 +156,7 @@ change_qdisc(struct tapbatch_remote *remote, unsigned int ifindex, bool add)
 	nlh = begin_tc(buffer, add ? RTM_NEWQDISC : RTM_DELQDISC,
 		       add ? NLM_F_CREATE | NLM_F_EXCL : 0, &what);
 	mnl_attr_put_strz(nlh, TCA_KIND, "ingress");
-	return talk(remote->requests, nlh, NULL, NULL);
+	return tapbatch_netlink_talk(remote->requests, nlh, NULL, NULL);
 }
 
 static struct tcmsg
@@ -197,7 +175,8 @@ delete_filter(struct tapbatch_remote *remote, unsigned int ifindex, uint32_t pre
 	struct tcmsg what = filter_of(ifindex, pref);
 	char buffer[256];
 
-	return talk(remote->requests, begin_tc(buffer, RTM_DELTFILTER, 0, &what), NULL, NULL);
+	return tapbatch_netlink_talk(remote->requests, begin_tc(buffer, RTM_DELTFILTER, 0, &what),
+				     NULL, NULL);
 }
 
 /* Frames to an address, or all (NULL), go to the interface "to": they themselves, or
@@ -243,7 +222,7 @@ add_filter(struct tapbatch_remote *remote, unsigned int ifindex, uint32_t pref,
 	mnl_attr_nest_end(nlh, action);
 	mnl_attr_nest_end(nlh, actions);
 	mnl_attr_nest_end(nlh, options);
-	return talk(remote->requests, nlh, NULL, NULL);
+	return tapbatch_netlink_talk(remote->requests, nlh, NULL, NULL);
 }
 
 static int
@@ -323,7 +302,7 @@ tapbatch_remote_set_mac(struct tapbatch_remote *remote, const struct rte_ether_a
 		return 0;
 	nlh = begin_link(remote, buffer, RTM_NEWLINK);
 	mnl_attr_put(nlh, IFLA_ADDRESS, sizeof(*mac), mac);
-	ret = talk(remote->requests, nlh, NULL, NULL);
+	ret = tapbatch_netlink_talk(remote->requests, nlh, NULL, NULL);
 	if (ret != 0)
 		return ret;
 	rte_ether_addr_copy(mac, &remote->mac);
@@ -345,7 +324,7 @@ tapbatch_remote_set_mtu(struct tapbatch_remote *remote, uint32_t mtu)
 		return 0;
 	nlh = begin_link(remote, buffer, RTM_NEWLINK);
 	mnl_attr_put_u32(nlh, IFLA_MTU, mtu);
-	ret = talk(remote->requests, nlh, NULL, NULL);
+	ret = tapbatch_netlink_talk(remote->requests, nlh, NULL, NULL);
 	if (ret == 0)
 		remote->mtu = mtu;
 	return ret;
