@@ -14,7 +14,7 @@ declare -A GROUP=(
 	# what the tests run, measure with, or check the tree with (dpdk-dev: Debian's testpmd)
 	[test]='clang libclang-rt-14-dev clang-format cppcheck iproute2 kmod
 		iputils-ping iperf3 tcpdump ethtool procps socat strace dpdk dpdk-dev valgrind'
-	[bench]='iproute2 iputils-ping iperf3 python3-matplotlib'
+	[bench]='iproute2 iputils-ping iperf3 ethtool procps python3-matplotlib'
 	[doc]='python3-sphinx'
 	[vm]='qemu-system-x86 busybox-static cpio'
 )

@@ -34,6 +34,11 @@ static const struct driver drivers[] = {
 	{ "raw-uring", DRIVER_RAW, BACKEND_URING, NULL, "io_uring in batches, no DPDK", true },
 	{ "raw-superframe", DRIVER_RAW, BACKEND_SUPERFRAME, NULL,
 	  "superframes written and read by hand, no DPDK", true },
+	{ "vhost_bridge", DRIVER_VHOST, BACKEND_DPDK, NULL, "examples/vhost_bridge", true },
+	{ "testpmd-tapbatch", DRIVER_VHOST, BACKEND_DPDK, "net_tapbatch%u,iface=%s",
+	  "testpmd, io between net_tapbatch and net_vhost", false },
+	{ "testpmd-tap", DRIVER_VHOST, BACKEND_DPDK, "net_tap%u,iface=%s",
+	  "testpmd, io between net_tap and net_vhost", false },
 };
 
 const struct driver *
@@ -76,11 +81,36 @@ driver_plugin(void)
 }
 
 const char *
+driver_program(const struct driver *d)
+{
+	static char path[512];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 64);
+	char *slash;
+
+	path[n < 0 ? 0 : n] = '\0';
+	slash = strrchr(path, '/');
+	if (slash == NULL)
+		slash = path;
+	/* As installed, and in the build folder. */
+	snprintf(slash, 64, "/dpdk-%s", d->name);
+	if (access(path, X_OK) == 0)
+		return path;
+	snprintf(slash, 64, "/../../examples/dpdk-%s", d->name);
+	if (access(path, X_OK) == 0)
+		return path;
+	snprintf(path, sizeof(path), "dpdk-%s", d->name);
+	return path;
+}
+
+const char *
 driver_missing(const struct driver *d)
 {
-	if (d->kind == DRIVER_TAPBATCH && driver_plugin()[0] == '\0')
+	/* The guest of a stream has a port of ours. */
+	bool ours = d->kind == DRIVER_TAPBATCH || d->kind == DRIVER_VHOST;
+
+	if (ours && driver_plugin()[0] == '\0')
 		return "TAPBATCH_PMD is not set: source build/env.sh";
-	if (d->kind == DRIVER_TAPBATCH && access(driver_plugin(), R_OK) < 0)
+	if (ours && access(driver_plugin(), R_OK) < 0)
 		return "the file that TAPBATCH_PMD names cannot be read";
 	if (d->vdev != NULL &&
 	    (strstr(d->vdev, "vhost-net") != NULL || strstr(d->vdev, "engine=vhost") != NULL) &&

@@ -17,6 +17,8 @@ enum driver_kind {
 	DRIVER_TAP,      /* another that makes a tap */
 	DRIVER_VETH,     /* one that opens an interface; it gets an end of a veth pair */
 	DRIVER_RAW,      /* a loop without DPDK */
+	DRIVER_VHOST,    /* a program that forwards between a tap and a vhost-user socket */
+	DRIVER_GUEST,    /* virtio-user on such a socket */
 };
 
 struct driver {
@@ -41,6 +43,9 @@ const char *driver_missing(const struct driver *d);
 /* Writes what EAL's --vdev takes: the i-th device, on iface, with more arguments. */
 void driver_vdev(const struct driver *d, char *vdev, size_t size, unsigned int i, const char *iface,
 		 const char *more);
+
+/* The program of a DRIVER_VHOST without a vdev: beside this one, or looked up in PATH. */
+const char *driver_program(const struct driver *d);
 
 /* What is given to EAL's -d for our driver: $TAPBATCH_PMD. */
 const char *driver_plugin(void);

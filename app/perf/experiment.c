@@ -18,7 +18,7 @@
 #define RETRIES 1        /* of a run that failed, was disturbed, or does not balance */
 #define DISTURBED_PCT 94 /* less of a core than this, and somebody else was there */
 
-void
+bool
 add_case(struct case_list *list, const char *driver, const char *sender, const char *parameter,
 	 const struct run *run)
 {
@@ -28,10 +28,10 @@ add_case(struct case_list *list, const char *driver, const char *sender, const c
 	const char *more = list->options->devargs;
 
 	if (grown == NULL)
-		return;
+		return false;
 	list->cases = grown;
 	c = &grown[list->n++];
-	*c = (struct perf_case){ .run = *run };
+	*c = (struct perf_case){ .run = *run, .main = list->main };
 	snprintf(c->driver, sizeof(c->driver), "%s", driver);
 	snprintf(c->parameter, sizeof(c->parameter), "%s", parameter);
 	c->run.receiver = d;
@@ -42,6 +42,7 @@ add_case(struct case_list *list, const char *driver, const char *sender, const c
 		snprintf(c->run.rx_devargs + rx, sizeof(c->run.rx_devargs) - rx, ",%s", more);
 		snprintf(c->run.tx_devargs + tx, sizeof(c->run.tx_devargs) - tx, ",%s", more);
 	}
+	return true;
 }
 
 void
@@ -54,10 +55,13 @@ add_cases(struct case_list *list, const char *parameter, const struct run *run)
 bool
 experiment_cases(const struct experiment *e, const struct options *o, struct case_list *list)
 {
-	*list = (struct case_list){
-		.options = o,
-		.drivers = o->drivers[0] != NULL ? o->drivers : e->drivers,
-	};
+	const char *const *drivers = o->drivers[0] != NULL ? o->drivers : e->drivers;
+	size_t n = 0;
+
+	*list = (struct case_list){ .options = o, .main = METRICS };
+	for (size_t i = 0; drivers[i] != NULL && n + 1 < OPTIONS_MAX_LIST; i++)
+		if ((driver_find(drivers[i])->kind == DRIVER_VHOST) == e->forwarders)
+			list->drivers[n++] = drivers[i];
 	e->build(list);
 	for (size_t i = 0; i < list->n; i++) {
 		unsigned int reps = o->reps ? o->reps : o->quick ? 1 : e->reps;
@@ -110,7 +114,7 @@ run_case(struct perf_case *c, const struct run_times *times)
 {
 	struct sample *s = &c->samples[c->nb_samples++];
 	static uint16_t mark;
-	const char *missing = driver_missing(c->run.receiver);
+	const char *missing = driver_missing(c->run.forwarder ? c->run.forwarder : c->run.receiver);
 
 	if (c->skipped || missing != NULL) {
 		*s = c->samples[0];
@@ -169,7 +173,8 @@ over_samples(const struct perf_case *c, const struct perf_case *reference, enum 
 		values[i] = c->samples[i].status == RUN_OK ? c->samples[i].value[m] : NAN;
 		if (reference == NULL)
 			continue;
-		if (i < reference->nb_samples && reference->samples[i].status == RUN_OK)
+		if (i < reference->nb_samples && reference->samples[i].status == RUN_OK &&
+		    reference->samples[i].value[m] > 0)
 			values[i] /= reference->samples[i].value[m];
 		else
 			values[i] = NAN;
@@ -220,7 +225,15 @@ case_ratio(const struct experiment *e, const struct case_list *list, const struc
 {
 	const struct perf_case *r = reference(e, list, c);
 
-	return r == NULL ? (struct summary){ 0, NAN, NAN, NAN } : over_samples(c, r, e->main);
+	return r == NULL || case_main(e, r) != case_main(e, c) ?
+		       (struct summary){ 0, NAN, NAN, NAN } :
+		       over_samples(c, r, case_main(e, c));
+}
+
+enum metric
+case_main(const struct experiment *e, const struct perf_case *c)
+{
+	return c->main == METRICS ? e->main : c->main;
 }
 
 enum run_status

@@ -24,14 +24,16 @@ struct perf_case {
 	struct run run;
 	struct sample *samples;
 	size_t nb_samples;
-	bool skipped; /* found unsupported: not tried again */
+	enum metric main; /* what ratios are taken of, METRICS: the experiment's */
+	bool skipped;     /* found unsupported: not tried again */
 };
 
 struct case_list {
 	struct perf_case *cases;
 	size_t n;
 	const struct options *options;
-	const char *const *drivers; /* the experiment's own, ends with NULL */
+	const char *drivers[OPTIONS_MAX_LIST]; /* to be compared, ends with NULL */
+	enum metric main; /* of the cases that are added next, METRICS: the experiment's */
 };
 
 struct experiment {
@@ -43,6 +45,7 @@ struct experiment {
 	const char *reference_parameter; /* or else: the same driver with this number first */
 	enum metric main;                /* what ratios are taken of */
 	bool less_is_better;
+	bool forwarders; /* compares programs that forward, not drivers */
 	enum metric column[EXPERIMENT_COLUMNS];
 	unsigned int reps;
 	unsigned int measure_ms;
@@ -66,6 +69,9 @@ struct summary case_summary(const struct perf_case *c, enum metric m);
 struct summary case_ratio(const struct experiment *e, const struct case_list *list,
 			  const struct perf_case *c);
 
+/* What ratios are taken of, and the spread that is shown. */
+enum metric case_main(const struct experiment *e, const struct perf_case *c);
+
 /* Worst status of all samples, with its reason. */
 enum run_status case_status(const struct perf_case *c, const char **why);
 
@@ -74,8 +80,8 @@ size_t case_disturbed(const struct perf_case *c);
 
 /* For the builders: all drivers of the experiment with a parameter. */
 void add_cases(struct case_list *list, const char *parameter, const struct run *run);
-/* One driver. sender: NULL, the driver itself. */
-void add_case(struct case_list *list, const char *driver, const char *sender, const char *parameter,
+/* One driver. sender: NULL, the driver itself. False without memory. */
+bool add_case(struct case_list *list, const char *driver, const char *sender, const char *parameter,
 	      const struct run *run);
 
 #endif /* PERF_EXPERIMENT_H */

@@ -27,7 +27,7 @@ enum job_role {
 	ROLE_RECEIVE, /* poll, or wait for interrupts, and check what comes */
 	ROLE_ECHO,    /* answer requests */
 	ROLE_CLIENT,  /* make requests through a socket, and take the time */
-	ROLE_FORWARD, /* pass superframes between two taps, raw */
+	ROLE_FORWARD, /* pass superframes between two ports: taps, raw; or a guest's */
 	ROLE_PORT,    /* bring a port up, say what that took */
 };
 
@@ -52,10 +52,11 @@ struct job {
 	enum job_role role;
 	enum job_backend backend;
 	int core;
-	char vdev[256];   /* EAL's --vdev, empty for a raw back-end */
-	char plugin[256]; /* EAL's -d, may be empty */
-	char iface[16];   /* interface of a raw back-end; of a client, where it sends */
-	char peer[16];    /* second interface of ROLE_FORWARD */
+	char vdev[256];      /* EAL's --vdev, empty for a raw back-end */
+	char peer_vdev[256]; /* of a guest: its second port */
+	char plugin[256];    /* EAL's -d, may be empty */
+	char iface[16];      /* interface of a raw back-end; of a client, where it sends */
+	char peer[16];       /* second interface of ROLE_FORWARD */
 	struct traffic traffic;
 	uint16_t burst;
 	uint16_t queues;
@@ -64,6 +65,7 @@ struct job {
 	uint16_t segments;    /* in a superframe written by hand */
 	uint32_t hold_ns;     /* what a receiver dawdles over each packet, 0: nothing */
 	uint32_t interval_ns; /* between requests of a client */
+	uint32_t nap_us;      /* sleep when there is nothing to do, 0: poll */
 	uint16_t load;        /* datagrams that a client sends just before each request */
 	bool lro;
 	bool scatter;

@@ -27,6 +27,9 @@ enum metric {
 	M_RX_CYCLES,
 	M_RX_INSTRUCTIONS,
 	M_RX_CACHE_MISSES,
+	M_FWD_NS,       /* a forwarder's CPU time, all threads, per packet */
+	M_FWD_USER_PCT, /* and of a core */
+	M_FWD_SYS_PCT,
 	M_OTHER_NS, /* other threads of both, and ksoftirqd, per packet received */
 	M_TX_BURST, /* packets per call */
 	M_RX_BURST,

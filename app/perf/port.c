@@ -24,6 +24,14 @@
 #define POOL_CACHE 256
 #define MEMORY_MB "384"
 
+/* What a guest that forwards asks for, where it is there. */
+#define FORWARD_RX                                                                                \
+	(RTE_ETH_RX_OFFLOAD_TCP_LRO | RTE_ETH_RX_OFFLOAD_SCATTER | RTE_ETH_RX_OFFLOAD_TCP_CKSUM | \
+	 RTE_ETH_RX_OFFLOAD_UDP_CKSUM)
+#define FORWARD_TX                                                    \
+	(RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_TCP_TSO | \
+	 RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM)
+
 /* DPDK's memory is in huge pages where it is used in earnest. None need be reserved for
  * that here: the kernel is asked to make them of what --no-huge has got. Raw loops have no
  * memory worth that.
@@ -41,12 +49,15 @@ advise_huge_pages(const struct rte_memseg_list *list, const struct rte_memseg *f
 bool
 port_eal(struct worker *w)
 {
-	char core[16], vdev[sizeof(w->job.vdev) + 8], plugin[sizeof(w->job.plugin)];
+	char core[16], vdev[sizeof(w->job.vdev) + 8], peer[sizeof(vdev)],
+		plugin[sizeof(w->job.plugin)];
+	unsigned int ports = w->job.peer_vdev[0] != '\0' ? 2 : 1;
 	char *argv[20];
 	int argc = 0;
 
 	snprintf(core, sizeof(core), "%d", w->job.core);
 	snprintf(vdev, sizeof(vdev), "--vdev=%s", w->job.vdev);
+	snprintf(peer, sizeof(peer), "--vdev=%s", w->job.peer_vdev);
 	snprintf(plugin, sizeof(plugin), "%s", w->job.plugin);
 	argv[argc++] = (char *)(uintptr_t) "dpdk-tapbatch-perf";
 	argv[argc++] = (char *)(uintptr_t) "-l";
@@ -59,6 +70,8 @@ port_eal(struct worker *w)
 	argv[argc++] = (char *)(uintptr_t) "--no-telemetry";
 	if (w->job.vdev[0] != '\0')
 		argv[argc++] = vdev;
+	if (w->job.peer_vdev[0] != '\0')
+		argv[argc++] = peer;
 	if (plugin[0] != '\0') {
 		argv[argc++] = (char *)(uintptr_t) "-d";
 		argv[argc++] = plugin;
@@ -67,10 +80,10 @@ port_eal(struct worker *w)
 		return worker_fail(w, "EAL does not start with --vdev=%s: %s", w->job.vdev,
 				   rte_strerror(rte_errno));
 	rte_memseg_contig_walk(advise_huge_pages, NULL);
-	if (w->job.vdev[0] != '\0' && rte_eth_dev_count_avail() != 1) {
+	if (w->job.vdev[0] != '\0' && rte_eth_dev_count_avail() != ports) {
 		w->out.unsupported = true;
-		return worker_fail(w, "--vdev=%s made %u ports, not 1", w->job.vdev,
-				   rte_eth_dev_count_avail());
+		return worker_fail(w, "--vdev=%s made %u ports, not %u", w->job.vdev,
+				   rte_eth_dev_count_avail(), ports);
 	}
 	return true;
 }
@@ -147,7 +160,7 @@ port_start(struct worker *w, struct port *p)
 	uint64_t wanted = 0;
 	int ret;
 
-	p->id = rte_eth_find_next(0);
+	p->id = rte_eth_find_next(p->id);
 	ret = rte_eth_dev_info_get(p->id, &info);
 	if (ret < 0)
 		return worker_fail(w, "no device info of %s: %s", w->job.vdev, rte_strerror(-ret));
@@ -161,9 +174,12 @@ port_start(struct worker *w, struct port *p)
 				   w->job.lro ? "LRO" : "scattered receive");
 	}
 	conf.rxmode.offloads = wanted;
-	if (w->job.lro)
-		conf.rxmode.max_lro_pkt_size = info.max_lro_pkt_size ? info.max_lro_pkt_size :
-								       info.max_rx_pktlen;
+	if (w->job.role == ROLE_FORWARD) {
+		conf.rxmode.offloads = FORWARD_RX & info.rx_offload_capa;
+		conf.txmode.offloads = FORWARD_TX & info.tx_offload_capa;
+	}
+	if (conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_TCP_LRO)
+		conf.rxmode.max_lro_pkt_size = info.max_lro_pkt_size;
 	conf.intr_conf.rxq = w->job.interrupts || w->job.armed;
 	if (p->rx_pool == NULL && !port_pools(w, p))
 		return false;

@@ -301,9 +301,10 @@ program_await_text(struct process *p, const char *text, unsigned int timeout_ms)
 	return found;
 }
 
-uint64_t
-process_cpu_ns(const struct process *p)
+struct process_cpu
+process_cpu(const struct process *p)
 {
+	uint64_t tick = 1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK);
 	unsigned long long user = 0, system = 0;
 	char path[64];
 	FILE *f;
@@ -311,13 +312,13 @@ process_cpu_ns(const struct process *p)
 	snprintf(path, sizeof(path), "/proc/%d/stat", p->pid);
 	f = fopen(path, "re");
 	if (f == NULL)
-		return 0;
+		return (struct process_cpu){ 0 };
 	/* utime and stime, behind the name, which may hold anything but a newline */
 	if (fscanf(f, "%*d (%*[^\n)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user,
 		   &system) != 2)
 		user = system = 0;
 	fclose(f);
-	return (user + system) * (1000000000ull / (unsigned long long)sysconf(_SC_CLK_TCK));
+	return (struct process_cpu){ user * tick, system * tick };
 }
 
 void

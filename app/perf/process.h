@@ -61,8 +61,11 @@ int program_wait(struct process *p, unsigned int timeout_ms);
 /* Waits until the program has written this text. */
 bool program_await_text(struct process *p, const char *text, unsigned int timeout_ms);
 
-/* CPU time of all its threads, in nanoseconds; coarse: it is accounted in clock ticks. */
-uint64_t process_cpu_ns(const struct process *p);
+/* CPU time of all threads of a process; coarse: it is accounted in clock ticks. */
+struct process_cpu {
+	uint64_t user_ns, system_ns;
+};
+struct process_cpu process_cpu(const struct process *p);
 
 /* Kills it, if it runs, and frees what the parent holds. */
 void process_end(struct process *p);

@@ -108,6 +108,7 @@ receive_superframe(struct worker *w)
 				return worker_fail(w, "read from %s: %s", w->job.iface,
 						   strerror(errno));
 			w->count.idle++;
+			worker_nap(w);
 		} else {
 			w->count.calls++;
 			check_superframe(w, &check, (uint32_t)len - sizeof(frame.vnet));

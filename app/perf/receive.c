@@ -79,6 +79,7 @@ poll_loop(struct worker *w, const struct port *p)
 			worker_dawdle(w, n);
 		} else {
 			w->count.idle++;
+			worker_nap(w);
 		}
 		if (++queue == queues)
 			queue = 0;

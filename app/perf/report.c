@@ -114,6 +114,8 @@ case_json(const struct experiment *e, const struct case_list *list, const struct
 	object = json_pack("{s:s, s:s, s:s, s:s, s:o}", "driver", c->driver, "parameter",
 			   c->parameter, "status", status_name[status], "why", why, "metrics",
 			   metrics);
+	if (c->main != METRICS)
+		json_object_set_new(object, "main", json_string(metric_info[c->main].name));
 	if (ratio.n > 0)
 		json_object_set_new(object, "ratio", summary_json(ratio));
 	return object;

@@ -17,7 +17,7 @@
 #include "metric.h"
 
 enum run_kind {
-	RUN_BRIDGE, /* sender -> port -> bridge -> port -> receiver */
+	RUN_BRIDGE, /* sender -> port -> Linux bridge -> port -> receiver */
 	RUN_ECHO,   /* socket -> kernel -> port -> echo, and back */
 	RUN_STREAM, /* iperf3 -> port A -> forwarder -> port B -> iperf3 */
 	RUN_PORT,   /* bring a port up and down */
@@ -33,7 +33,11 @@ struct run {
 	enum run_kind kind;
 	const struct driver *sender;   /* RUN_ECHO, RUN_STREAM, RUN_PORT: NULL */
 	const struct driver *receiver; /* the driver that is compared; RUN_SINK: NULL */
-	char tx_devargs[64];           /* further device arguments, with a comma first */
+	/* Or what is compared is a program between a tap and a guest, and the guest is the
+	 * receiver, or the sender. NULL: none.
+	 */
+	const struct driver *forwarder;
+	char tx_devargs[64]; /* further device arguments, with a comma first */
 	char rx_devargs[64];
 	struct traffic traffic;
 	uint16_t tx_burst;
@@ -51,6 +55,7 @@ struct run {
 	bool kernel_cuts; /* the receiver's interface is given no superframes */
 	bool icmp;
 	bool udp_stream;
+	bool ipv6;     /* the stream's addresses */
 	uint16_t load; /* echo: datagrams that each request must queue behind */
 	bool offloads; /* stream: LRO and TSO on the forwarder's ports */
 	enum run_losses losses;

@@ -146,6 +146,16 @@ scene_run(struct scene *s, int side, char *const argv[])
 	return program_start(&p, side < 0 ? -1 : s->side[side], -1, argv) && finish(&p, argv[0]);
 }
 
+bool
+scene_ipv6(struct scene *s, int side, const char *iface)
+{
+	char setting[64];
+	char *argv[] = { "sysctl", "-qw", setting, NULL };
+
+	snprintf(setting, sizeof(setting), "net.ipv6.conf.%s.disable_ipv6=0", iface);
+	return scene_run(s, side, argv);
+}
+
 void
 scene_bridge(struct scene *s, const char *name)
 {

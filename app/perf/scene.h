@@ -42,6 +42,9 @@ void scene_ip(struct scene *s, const char *fmt, ...) __attribute__((format(print
 /* Runs the lines collected. side: -1 is the scene's own namespace. */
 bool scene_apply(struct scene *s, int side);
 
+/* Lets an interface have IPv6. */
+bool scene_ipv6(struct scene *s, int side, const char *iface);
+
 /* Runs one program to its end; its words are shown when it fails. */
 bool scene_run(struct scene *s, int side, char *const argv[]);
 

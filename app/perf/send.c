@@ -20,6 +20,7 @@ send_burst(struct worker *w, uint16_t port, uint16_t queue, struct rte_mbuf **bu
 		w->count.idle++;
 		if (worker_over(w))
 			break;
+		worker_nap(w);
 		sent = (uint16_t)(sent + rte_eth_tx_burst(port, queue, burst + sent,
 							  (uint16_t)(n - sent)));
 	}

@@ -24,12 +24,23 @@ parameter_width(const struct experiment *e, const struct case_list *list)
 	return (int)width;
 }
 
+static int
+driver_width(const struct case_list *list)
+{
+	size_t width = strlen("driver");
+
+	for (size_t i = 0; i < list->n; i++)
+		if (strlen(list->cases[i].driver) > width)
+			width = strlen(list->cases[i].driver);
+	return (int)width;
+}
+
 static void
-heading(const struct experiment *e, int parameter)
+heading(const struct experiment *e, int driver, int parameter)
 {
 	char ratio[40] = "";
 
-	printf("%-15s", "driver");
+	printf("%-*s", driver + 1, "driver");
 	if (parameter > 0)
 		printf(" %-*s", parameter, e->parameter);
 	for (int i = 0; i < EXPERIMENT_COLUMNS && e->column[i] != METRICS; i++)
@@ -40,7 +51,7 @@ heading(const struct experiment *e, int parameter)
 		snprintf(ratio, sizeof(ratio), "x at %s", e->reference_parameter);
 	printf(" %*s %s\n", SPREAD, "least-most", ratio);
 
-	printf("%-15s", "");
+	printf("%-*s", driver + 1, "");
 	if (parameter > 0)
 		printf(" %-*s", parameter, "");
 	for (int i = 0; i < EXPERIMENT_COLUMNS && e->column[i] != METRICS; i++)
@@ -49,16 +60,17 @@ heading(const struct experiment *e, int parameter)
 }
 
 static void
-row(const struct experiment *e, const struct case_list *list, const struct perf_case *c,
+row(const struct experiment *e, const struct case_list *list, const struct perf_case *c, int driver,
     int parameter)
 {
-	struct summary main = case_summary(c, e->main);
+	enum metric metric = case_main(e, c);
+	struct summary main = case_summary(c, metric);
 	struct summary ratio = case_ratio(e, list, c);
 	const char *why;
 	enum run_status status = case_status(c, &why);
 	char spread[32];
 
-	printf("%-14s%c", c->driver, case_disturbed(c) > 0 ? '*' : ' ');
+	printf("%-*s%c", driver, c->driver, case_disturbed(c) > 0 ? '*' : ' ');
 	if (parameter > 0)
 		printf(" %-*s", parameter, c->parameter);
 	if (status != RUN_OK && main.n == 0) {
@@ -78,8 +90,8 @@ row(const struct experiment *e, const struct case_list *list, const struct perf_
 			printf(" %*.*f", CELL, metric_info[e->column[i]].decimals, s.median);
 	}
 	if (main.n > 0)
-		snprintf(spread, sizeof(spread), "%.*f-%.*f", metric_info[e->main].decimals,
-			 main.min, metric_info[e->main].decimals, main.max);
+		snprintf(spread, sizeof(spread), "%.*f-%.*f", metric_info[metric].decimals,
+			 main.min, metric_info[metric].decimals, main.max);
 	else
 		snprintf(spread, sizeof(spread), "-");
 	printf(" %*s", SPREAD, spread);
@@ -116,11 +128,12 @@ void
 report_table(const struct experiment *e, const struct case_list *list)
 {
 	int parameter = parameter_width(e, list);
+	int driver = driver_width(list);
 
 	printf("\n%s: %s\n\n", e->name, e->title);
-	heading(e, parameter);
+	heading(e, driver, parameter);
 	for (size_t i = 0; i < list->n; i++)
-		row(e, list, &list->cases[i], parameter);
+		row(e, list, &list->cases[i], driver, parameter);
 	notes(list);
 	if (e->origin != NULL)
 		printf("\n  %s\n", e->origin);

@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -21,6 +22,7 @@
 
 /* A receiver ends when nothing came for so long, or after so much more, come what may. */
 #define DRAIN_QUIET_NS 30000000ull
+#define DRAIN_QUIET_SHARED_NS 300000000ull /* where others may have the core meanwhile */
 #define DRAIN_MOST_NS 1000000000ull
 
 uint64_t
@@ -168,7 +170,8 @@ worker_drained(struct worker *w, bool idle)
 		w->times.start = now; /* no longer needed for anything else */
 		return false;
 	}
-	return now > RTE_MAX(w->times.start, w->times.stop) + DRAIN_QUIET_NS;
+	return now > RTE_MAX(w->times.start, w->times.stop) +
+			     (w->job.nap_us ? DRAIN_QUIET_SHARED_NS : DRAIN_QUIET_NS);
 }
 
 static bool
@@ -179,7 +182,7 @@ run(struct worker *w)
 		[ROLE_RECEIVE] = { receive_dpdk, receive_rw, receive_uring, receive_superframe },
 		[ROLE_ECHO] = { echo_dpdk, echo_rw, NULL, NULL },
 		[ROLE_CLIENT] = { client, client, client, client },
-		[ROLE_FORWARD] = { NULL, NULL, NULL, forward_superframe },
+		[ROLE_FORWARD] = { forward_dpdk, NULL, NULL, forward_superframe },
 		[ROLE_PORT] = { port_dpdk, NULL, NULL, NULL },
 	};
 	bool (*start)(struct worker *) = role[w->job.role][w->job.backend];
@@ -189,6 +192,7 @@ run(struct worker *w)
 		return worker_fail(w, "no such role with this back-end");
 	CPU_ZERO(&cores);
 	CPU_SET(w->job.core, &cores);
+	prctl(PR_SET_TIMERSLACK, 1000); /* naps are short */
 	if (sched_setaffinity(0, sizeof(cores), &cores) < 0)
 		return worker_fail(w, "core %d cannot be used: %s", w->job.core, strerror(errno));
 	return start(w);

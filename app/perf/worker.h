@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include <rte_branch_prediction.h>
 #include <rte_cycles.h>
@@ -87,11 +88,20 @@ worker_dawdle(const struct worker *w, uint32_t n)
 		;
 }
 
+/* What one does that shares its core, when there is nothing to do. */
+static inline void
+worker_nap(const struct worker *w)
+{
+	if (w->job.nap_us != 0)
+		usleep(w->job.nap_us);
+}
+
 uint64_t monotonic_ns(void);
 
 /* The roles; each sets up, says ready, loops, and fills in w->out. */
 bool send_dpdk(struct worker *w);
 bool receive_dpdk(struct worker *w);
+bool forward_dpdk(struct worker *w);
 bool echo_dpdk(struct worker *w);
 bool port_dpdk(struct worker *w);
 bool send_rw(struct worker *w);
