@@ -235,10 +235,10 @@ build_bridge(struct case_list *list)
 	run.rx_burst = 64;
 	run.traffic.flows = 1;
 	for (size_t i = 0; list->drivers[i] != NULL; i++)
-		add_forwarded(list, i, "to guest, 64 B", &run, false);
+		add_forwarded(list, i, "64 B to guest", &run, false);
 	run.traffic.flows = ALL_FLOWS;
 	for (size_t i = 0; list->drivers[i] != NULL; i++)
-		add_forwarded(list, i, "from guest, 64 B", &run, true);
+		add_forwarded(list, i, "64 B from guest", &run, true);
 	run.kind = RUN_STREAM;
 	list->main = M_STREAM_GBPS;
 	for (size_t i = 0; list->drivers[i] != NULL; i++)

@@ -29,6 +29,7 @@ struct driver {
 	const char *what; /* one line of help */
 	/* Every packet lost shows in a counter; one that does not makes a run invalid. */
 	bool accounts;
+	bool thorough; /* left out of quick runs, unless asked for by name */
 };
 
 /* @return NULL if there is none of that name */

@@ -12,6 +12,7 @@
 
 #include "experiment.h"
 #include "process.h"
+#include "worker.h"
 
 #define QUICK_MS 200
 #define QUICK_WARM_UP_MS 100
@@ -52,6 +53,13 @@ add_cases(struct case_list *list, const char *parameter, const struct run *run)
 		add_case(list, list->drivers[i], NULL, parameter, run);
 }
 
+static bool
+fits(const struct experiment *e, const struct options *o, const struct driver *d)
+{
+	return (d->kind == DRIVER_VHOST) == e->forwarders &&
+	       !(o->quick && o->drivers[0] == NULL && d->thorough);
+}
+
 bool
 experiment_cases(const struct experiment *e, const struct options *o, struct case_list *list)
 {
@@ -60,7 +68,7 @@ experiment_cases(const struct experiment *e, const struct options *o, struct cas
 
 	*list = (struct case_list){ .options = o, .main = METRICS };
 	for (size_t i = 0; drivers[i] != NULL && n + 1 < OPTIONS_MAX_LIST; i++)
-		if ((driver_find(drivers[i])->kind == DRIVER_VHOST) == e->forwarders)
+		if (fits(e, o, driver_find(drivers[i])))
 			list->drivers[n++] = drivers[i];
 	e->build(list);
 	for (size_t i = 0; i < list->n; i++) {
@@ -110,7 +118,7 @@ better(const struct sample *a, const struct sample *b)
 }
 
 static void
-run_case(struct perf_case *c, const struct run_times *times)
+run_case(struct perf_case *c, const struct run_times *times, bool quick)
 {
 	struct sample *s = &c->samples[c->nb_samples++];
 	static uint16_t mark;
@@ -131,19 +139,21 @@ run_case(struct perf_case *c, const struct run_times *times)
 
 		c->run.traffic.mark = (uint16_t)(0x7462 + mark++);
 		run_once(&c->run, times, &again);
+		if (again.status != RUN_OK && again.status != RUN_UNSUPPORTED && c->repeated++ == 0)
+			snprintf(c->repeated_why, sizeof(c->repeated_why), "%s", again.why);
 		if (try == 0 || better(&again, s))
 			*s = again;
-		if (s->status == RUN_UNSUPPORTED || (s->status == RUN_OK && !disturbed(s)))
+		if (s->status == RUN_UNSUPPORTED ||
+		    (s->status == RUN_OK && (quick || !disturbed(s))))
 			break;
 	}
 	c->skipped = s->status == RUN_UNSUPPORTED;
 }
 
-void
-experiment_run(const struct experiment *e, const struct options *o, struct case_list *list)
+static struct run_times
+run_times(const struct experiment *e, const struct options *o)
 {
-	unsigned int reps = o->reps ? o->reps : o->quick ? 1 : e->reps;
-	struct run_times times = {
+	return (struct run_times){
 		.measure_ms = o->measure_ms ? o->measure_ms :
 			      o->quick      ? QUICK_MS :
 					      e->measure_ms,
@@ -151,12 +161,66 @@ experiment_run(const struct experiment *e, const struct options *o, struct case_
 		.tx_core = o->tx_core,
 		.rx_core = o->rx_core,
 	};
+}
 
-	for (unsigned int rep = 0; rep < reps; rep++)
+static unsigned int
+repetitions(const struct experiment *e, const struct options *o)
+{
+	return o->reps ? o->reps : o->quick ? 1 : e->reps;
+}
+
+double
+experiment_clock(void)
+{
+	return (double)monotonic_ns() / 1e9;
+}
+
+double
+experiment_seconds(const struct experiment *e, const struct options *o,
+		   const struct case_list *list)
+{
+	/* Beside the window: processes, network, ports; and of iperf3 the second left out. */
+	static const double more[] = {
+		[RUN_BRIDGE] = 0.75, [RUN_ECHO] = 0.75, [RUN_STREAM] = 2.5,
+		[RUN_PORT] = 0.5,    [RUN_SINK] = 0.5,
+	};
+	struct run_times times = run_times(e, o);
+	double seconds = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct run *run = &list->cases[i].run;
+
+		if (driver_missing(run->forwarder ? run->forwarder : run->receiver) != NULL)
+			continue;
+		seconds += more[run->kind] + (run->forwarder != NULL ? 0.8 : 0);
+		if (run->kind == RUN_STREAM)
+			seconds += fmax(1, round(times.measure_ms / 1e3));
+		else if (run->kind != RUN_PORT)
+			seconds += (times.warm_up_ms + times.measure_ms) / 1e3;
+	}
+	return seconds * repetitions(e, o);
+}
+
+void
+experiment_run(const struct experiment *e, const struct options *o, struct case_list *list,
+	       double until_s)
+{
+	struct run_times times = run_times(e, o);
+	unsigned int reps = repetitions(e, o);
+	double last = 0;
+
+	for (unsigned int rep = 0; rep < reps; rep++) {
+		/* Not begun what cannot be ended in time. */
+		double begin = experiment_clock();
+
+		if (rep > 0 && begin + last > until_s)
+			break;
 		for (size_t i = 0; i < list->n && !process_interrupted; i++) {
 			progress(e, &list->cases[i], rep * list->n + i, reps * list->n);
-			run_case(&list->cases[i], &times);
+			run_case(&list->cases[i], &times, o->quick);
 		}
+		last = experiment_clock() - begin;
+	}
 	progress(e, NULL, 0, 0);
 }
 
@@ -228,6 +292,14 @@ case_ratio(const struct experiment *e, const struct case_list *list, const struc
 	return r == NULL || case_main(e, r) != case_main(e, c) ?
 		       (struct summary){ 0, NAN, NAN, NAN } :
 		       over_samples(c, r, case_main(e, c));
+}
+
+enum metric
+experiment_column(const struct experiment *e, int i)
+{
+	if (i == EXPERIMENT_COLUMNS)
+		return METRICS;
+	return e->column[i] == M_WAKEUPS && run_tracepoint == 0 ? M_SWITCHES : e->column[i];
 }
 
 enum metric

@@ -24,6 +24,8 @@ struct perf_case {
 	struct run run;
 	struct sample *samples;
 	size_t nb_samples;
+	size_t repeated; /* runs that failed, or did not balance: each is tried once more */
+	char repeated_why[160];
 	enum metric main; /* what ratios are taken of, METRICS: the experiment's */
 	bool skipped;     /* found unsupported: not tried again */
 };
@@ -59,7 +61,17 @@ const struct experiment *experiment_find(const char *name);
 
 /* Fills in the cases; false without memory. To be freed with experiment_free(). */
 bool experiment_cases(const struct experiment *e, const struct options *o, struct case_list *list);
-void experiment_run(const struct experiment *e, const struct options *o, struct case_list *list);
+/* Repetition by repetition; none is begun after until_s seconds of experiment_clock(), but
+ * the first.
+ */
+void experiment_run(const struct experiment *e, const struct options *o, struct case_list *list,
+		    double until_s);
+
+/* About how many seconds it takes with all repetitions. */
+double experiment_seconds(const struct experiment *e, const struct options *o,
+			  const struct case_list *list);
+double experiment_clock(void);
+
 void experiment_free(struct case_list *list);
 
 /* Median and spread of a metric over the samples that count. */
@@ -68,6 +80,11 @@ struct summary case_summary(const struct perf_case *c, enum metric m);
 /* The same of the ratio to the reference case, repetition by repetition. */
 struct summary case_ratio(const struct experiment *e, const struct case_list *list,
 			  const struct perf_case *c);
+
+/* The i-th column, METRICS behind the last. Where wake-ups cannot be counted, context switches
+ * stand for them.
+ */
+enum metric experiment_column(const struct experiment *e, int i);
 
 /* What ratios are taken of, and the spread that is shown. */
 enum metric case_main(const struct experiment *e, const struct perf_case *c);

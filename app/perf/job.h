@@ -67,6 +67,7 @@ struct job {
 	uint32_t interval_ns; /* between requests of a client */
 	uint32_t nap_us;      /* sleep when there is nothing to do, 0: poll */
 	uint16_t load;        /* datagrams that a client sends just before each request */
+	uint32_t tracepoint;  /* for EVENT_WAKEUPS, 0: none */
 	bool lro;
 	bool scatter;
 	bool interrupts; /* wait for the interrupt when a poll finds nothing */
@@ -125,5 +126,8 @@ struct outcome {
 #define JOB_READY 'r'
 #define JOB_FINISHED 'f' /* all counted; the port stays until the parent answers */
 #define JOB_OUTCOME 'o'
+
+/* Of the parent, to those who receive: all that send have finished. */
+#define JOB_SENDERS_ENDED 'e'
 
 #endif /* PERF_JOB_H */

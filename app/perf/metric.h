@@ -39,6 +39,7 @@ enum metric {
 	M_DROPPED,   /* by the interface of the receiver, frames */
 	M_UNCOUNTED, /* lost, and in no counter */
 	M_SLEEPS,    /* waits for an interrupt per second */
+	M_WAKEUPS,   /* of the receiver per second, by tracepoint */
 	M_SWITCHES,  /* voluntary context switches of the receiver per second */
 	M_CPU_PCT,   /* receiver's CPU time in the window */
 	M_CORE_PCT,  /* of its core, that the worse off of two polling workers had */

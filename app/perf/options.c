@@ -15,6 +15,8 @@
 #include "experiment.h"
 #include "options.h"
 
+#define DEFAULT_BUDGET_S (18 * 60)
+
 enum {
 	OPT_WARM_UP = 256,
 	OPT_CORES,
@@ -23,7 +25,9 @@ enum {
 	OPT_JSON,
 	OPT_CSV,
 	OPT_REPORT,
-	OPT_STRICT
+	OPT_STRICT,
+	OPT_BUDGET,
+	OPT_DRY_RUN,
 };
 
 static const struct option long_options[] = {
@@ -35,6 +39,8 @@ static const struct option long_options[] = {
 	{ "cores", required_argument, NULL, OPT_CORES },
 	{ "quick", no_argument, NULL, OPT_QUICK },
 	{ "devargs", required_argument, NULL, OPT_DEVARGS },
+	{ "budget", required_argument, NULL, OPT_BUDGET },
+	{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
 	{ "strict", no_argument, NULL, OPT_STRICT },
 	{ "json", required_argument, NULL, OPT_JSON },
 	{ "csv", required_argument, NULL, OPT_CSV },
@@ -56,6 +62,8 @@ usage(const char *program)
 	       "  -s, --secs S           seconds that each is measured, such as 0.5\n"
 	       "      --warm-up S        seconds before that (default 0.3)\n"
 	       "      --cores TX,RX      cores of sender and receiver (default 0,1)\n"
+	       "      --budget MIN       minutes for all, at the cost of repetitions (default 18)\n"
+	       "      --dry-run          only say how many cases and about how long\n"
 	       "      --quick            one short repetition, of ranges only a few steps\n"
 	       "      --devargs ARGS     more device arguments for net_tapbatch\n"
 	       "      --strict           fail if a run was invalid or could not be made\n"
@@ -172,6 +180,14 @@ parse_one(struct options *o, int option)
 	case OPT_QUICK:
 		o->quick = true;
 		return true;
+	case OPT_BUDGET:
+		if (!parse_number(optarg, "budget", 0.01, 10000, &number))
+			return false;
+		o->budget_s = number * 60;
+		return true;
+	case OPT_DRY_RUN:
+		o->dry_run = true;
+		return true;
 	case OPT_STRICT:
 		o->strict = true;
 		return true;
@@ -209,7 +225,9 @@ options_parse(struct options *o, int argc, char **argv)
 {
 	int option;
 
-	*o = (struct options){ .warm_up_ms = 300, .tx_core = 0, .rx_core = 1, .devargs = "" };
+	*o = (struct options){
+		.warm_up_ms = 300, .tx_core = 0, .rx_core = 1, .devargs = "", .budget_s = 0
+	};
 	keep_command(o, argc, argv);
 	/* Programs of this kind take their own options after "--". */
 	if (argc > 1 && strcmp(argv[1], "--") == 0) {
@@ -229,6 +247,9 @@ options_parse(struct options *o, int argc, char **argv)
 		fprintf(stderr, "'%s' is not understood; see --help\n", argv[optind]);
 		return 2;
 	}
+	/* Who asks for so many repetitions means it. */
+	if (o->budget_s == 0)
+		o->budget_s = o->reps ? 1e9 : DEFAULT_BUDGET_S;
 	if (o->list) {
 		list_all();
 		return 0;

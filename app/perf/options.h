@@ -18,7 +18,9 @@ struct options {
 	unsigned int measure_ms;                   /* 0: the experiment's own */
 	unsigned int warm_up_ms;
 	int tx_core, rx_core;
+	double budget_s; /* for all experiments; repetitions are left out rather */
 	bool quick;
+	bool dry_run;
 	bool list;
 	bool strict;         /* exit status tells of invalid runs */
 	const char *devargs; /* more device arguments for our driver */

@@ -191,6 +191,15 @@ worker_go(struct process *p, const struct schedule *times)
 	return send(p->fd, times, sizeof(*times), MSG_NOSIGNAL) == sizeof(*times);
 }
 
+void
+worker_senders_ended(struct process *p)
+{
+	char type = JOB_SENDERS_ENDED;
+
+	/* If it is gone, waiting for it says so. */
+	(void)!send(p->fd, &type, 1, MSG_NOSIGNAL);
+}
+
 bool
 worker_collect(struct process *p, struct outcome *out)
 {

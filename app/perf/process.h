@@ -40,6 +40,9 @@ bool worker_await_ready(struct process *p, struct outcome *out);
 
 bool worker_go(struct process *p, const struct schedule *times);
 
+/* Tells a receiver that those who send have finished. */
+void worker_senders_ended(struct process *p);
+
 /* Waits until the worker has counted everything. False as above. */
 bool worker_await_finish(struct process *p, struct outcome *out, unsigned int timeout_ms);
 

@@ -17,6 +17,7 @@
 
 #include <rte_version.h>
 
+#include "events.h"
 #include "process.h"
 #include "report.h"
 
@@ -51,6 +52,7 @@ report_new(const struct options *o)
 	time_t now = time(NULL);
 	struct utsname uts;
 	struct tm tm;
+	const char *wakeups, *counters;
 	char date[32];
 
 	if (r == NULL)
@@ -60,9 +62,14 @@ report_new(const struct options *o)
 	strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &tm);
 	r->options = o;
 	r->experiments = json_array();
-	r->root = json_pack("{s:s, s:s, s:s, s:s, s:o, s:I, s:O}", "command", o->command, "date",
-			    date, "kernel", uts.release, "dpdk", rte_version(), "cpu", cpu_model(),
-			    "cores", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "experiments",
+	wakeups = run_tracepoint != 0 ? "sched:sched_waking" :
+					"no tracepoint here; context switches stand for them";
+	counters = events_hardware() ? "cycles, instructions, cache misses" :
+				       "this machine has none (perf_event_open(2))";
+	r->root = json_pack("{s:s, s:s, s:s, s:s, s:o, s:I, s:s, s:s, s:O}", "command", o->command,
+			    "date", date, "kernel", uts.release, "dpdk", rte_version(), "cpu",
+			    cpu_model(), "cores", (json_int_t)sysconf(_SC_NPROCESSORS_ONLN),
+			    "wake-ups", wakeups, "processor counters", counters, "experiments",
 			    r->experiments);
 	return r;
 }
@@ -114,6 +121,10 @@ case_json(const struct experiment *e, const struct case_list *list, const struct
 	object = json_pack("{s:s, s:s, s:s, s:s, s:o}", "driver", c->driver, "parameter",
 			   c->parameter, "status", status_name[status], "why", why, "metrics",
 			   metrics);
+	if (c->repeated > 0)
+		json_object_set_new(object, "repeated",
+				    json_pack("{s:I, s:s}", "runs", (json_int_t)c->repeated, "why",
+					      c->repeated_why));
 	if (c->main != METRICS)
 		json_object_set_new(object, "main", json_string(metric_info[c->main].name));
 	if (ratio.n > 0)
@@ -128,12 +139,13 @@ report_add(struct report *r, const struct experiment *e, const struct case_list 
 
 	for (size_t i = 0; i < list->n; i++)
 		json_array_append_new(cases, case_json(e, list, &list->cases[i]));
-	for (int i = 0; i < EXPERIMENT_COLUMNS && e->column[i] != METRICS; i++)
-		json_array_append_new(columns, json_pack("{s:s, s:s, s:s, s:i}", "metric",
-							 metric_info[e->column[i]].name, "heading",
-							 metric_info[e->column[i]].heading, "unit",
-							 metric_info[e->column[i]].unit, "decimals",
-							 metric_info[e->column[i]].decimals));
+	for (int i = 0; experiment_column(e, i) != METRICS; i++)
+		json_array_append_new(
+			columns, json_pack("{s:s, s:s, s:s, s:i}", "metric",
+					   metric_info[experiment_column(e, i)].name, "heading",
+					   metric_info[experiment_column(e, i)].heading, "unit",
+					   metric_info[experiment_column(e, i)].unit, "decimals",
+					   metric_info[experiment_column(e, i)].decimals));
 	object = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:o, s:o}", "name", e->name,
 			   "title", e->title, "origin", e->origin ? e->origin : "", "parameter",
 			   e->parameter ? e->parameter : "", "reference",

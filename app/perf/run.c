@@ -26,6 +26,8 @@
 #define COOL_DOWN_NS 20000000ull
 #define FINISH_TIMEOUT_MS 15000
 
+uint32_t run_tracepoint;
+
 bool
 run_fail(struct sample *s, enum run_status status, const char *fmt, ...)
 {
@@ -87,6 +89,7 @@ run_make_job(struct job *job, const struct run *run, const struct driver *d, enu
 		.traffic = run->traffic,
 		.burst = role == ROLE_SEND ? run->tx_burst : run->rx_burst,
 		.queues = run->queues,
+		.tracepoint = run_tracepoint,
 	};
 	snprintf(job->iface, sizeof(job->iface), "%s", iface);
 	if (d->backend != BACKEND_DPDK)
@@ -132,9 +135,12 @@ run_go_through(struct process *workers, struct outcome *outcomes, int n,
 		after = process_cpu(meter->forwarder);
 	meter->user_ns = after.user_ns - before.user_ns;
 	meter->system_ns = after.system_ns - before.system_ns;
-	for (int i = 0; i < n; i++)
+	for (int i = n - 1; i >= 0; i--) {
 		if (!worker_await_finish(&workers[i], &outcomes[i], FINISH_TIMEOUT_MS))
 			return run_worker_failed(s, &outcomes[i]);
+		if (i > 0)
+			worker_senders_ended(&workers[0]);
+	}
 	return true;
 }
 

@@ -80,6 +80,9 @@ struct run_times {
 	int tx_core, rx_core;
 };
 
+/* What events_tracepoint() found; to be set once, before the first run. */
+extern uint32_t run_tracepoint;
+
 void run_once(const struct run *run, const struct run_times *times, struct sample *s);
 
 #endif /* PERF_RUN_H */

@@ -45,6 +45,7 @@ window_values(struct sample *s, const struct run *run, const struct run_times *t
 					  value_grown(rx->from.other_ns, rx->to.other_ns),
 				  received);
 	v[M_SLEEPS] = (double)(rx->to.count.sleeps - rx->from.count.sleeps) / ns * 1e9;
+	v[M_WAKEUPS] = value_wakeups(rx);
 	v[M_SWITCHES] = (double)(rx->to.switches - rx->from.switches) / ns * 1e9;
 	value_forwarder(v, meter, ns, received);
 	if (run->forwarder == NULL) /* behind one, all others share a core */

@@ -41,6 +41,7 @@ echo_values(struct sample *s, const struct run *run, const struct run_times *tim
 	v[M_CPU_PCT] = value_core_share(echo, times);
 	if (!run->rx_interrupts)
 		v[M_CORE_PCT] = v[M_CPU_PCT];
+	v[M_WAKEUPS] = value_wakeups(echo);
 	v[M_SWITCHES] = (double)(echo->to.switches - echo->from.switches) /
 			(double)(echo->to.ns - echo->from.ns) * 1e9;
 	v[M_RTT_MIN] = (double)client->rtt_min / 1e3;

@@ -37,7 +37,9 @@ bool run_kernel_cuts(struct scene *scene, int side, const char *iface);
 void run_make_job(struct job *job, const struct run *run, const struct driver *d,
 		  enum job_role role, const char *iface, const char *devargs, int core);
 
-/* Lets workers run through the schedule, until all have counted what they saw. */
+/* Lets workers, the receiver first, run through the schedule, until all have counted what
+ * they saw.
+ */
 bool run_go_through(struct process *workers, struct outcome *outcomes, int n,
 		    const struct run_times *times, struct sample *s, struct meter *meter);
 
@@ -62,6 +64,9 @@ void value_cpu(const struct outcome *o, double *all, double *user, double *syste
 
 /* The processor's counters per packet. first: the metric of EVENT_CYCLES, others follow. */
 void value_events(const struct outcome *o, double *first);
+
+/* How often its thread was woken, per second. NAN: cannot be told here. */
+double value_wakeups(const struct outcome *o);
 
 /* gbps may be NULL. */
 void value_rates(const struct outcome *o, double *mpps, double *gbps, double *burst);

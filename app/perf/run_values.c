@@ -37,8 +37,8 @@ value_events(const struct outcome *o, double *first)
 {
 	uint64_t n = o->to.count.packets - o->from.count.packets;
 
-	for (int i = 0; i < EVENTS; i++)
-		if (o->to.events[i] != 0)
+	for (int i = 0; i < EVENTS_HARDWARE; i++)
+		if (o->to.events[i] != EVENT_ABSENT)
 			first[i] = value_per(o->from.events[i], o->to.events[i], n);
 }
 
@@ -76,4 +76,13 @@ value_forwarder(double *values, const struct meter *meter, double window_ns, uin
 	values[M_FWD_NS] = value_per(0, meter->user_ns + meter->system_ns, packets);
 	values[M_FWD_USER_PCT] = (double)meter->user_ns / window_ns * 100;
 	values[M_FWD_SYS_PCT] = (double)meter->system_ns / window_ns * 100;
+}
+
+double
+value_wakeups(const struct outcome *o)
+{
+	if (o->to.events[EVENT_WAKEUPS] == EVENT_ABSENT)
+		return NAN;
+	return (double)(o->to.events[EVENT_WAKEUPS] - o->from.events[EVENT_WAKEUPS]) /
+	       (double)(o->to.ns - o->from.ns) * 1e9;
 }

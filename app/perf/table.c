@@ -43,8 +43,8 @@ heading(const struct experiment *e, int driver, int parameter)
 	printf("%-*s", driver + 1, "driver");
 	if (parameter > 0)
 		printf(" %-*s", parameter, e->parameter);
-	for (int i = 0; i < EXPERIMENT_COLUMNS && e->column[i] != METRICS; i++)
-		printf(" %*s", CELL, metric_info[e->column[i]].heading);
+	for (int i = 0; experiment_column(e, i) != METRICS; i++)
+		printf(" %*s", CELL, metric_info[experiment_column(e, i)].heading);
 	if (e->reference != NULL)
 		snprintf(ratio, sizeof(ratio), "x %s", e->reference);
 	else if (e->reference_parameter != NULL)
@@ -54,8 +54,8 @@ heading(const struct experiment *e, int driver, int parameter)
 	printf("%-*s", driver + 1, "");
 	if (parameter > 0)
 		printf(" %-*s", parameter, "");
-	for (int i = 0; i < EXPERIMENT_COLUMNS && e->column[i] != METRICS; i++)
-		printf(" %*s", CELL, metric_info[e->column[i]].unit);
+	for (int i = 0; experiment_column(e, i) != METRICS; i++)
+		printf(" %*s", CELL, metric_info[experiment_column(e, i)].unit);
 	printf(" %*s\n", SPREAD, metric_info[e->main].unit);
 }
 
@@ -81,13 +81,14 @@ row(const struct experiment *e, const struct case_list *list, const struct perf_
 		       70, why);
 		return;
 	}
-	for (int i = 0; i < EXPERIMENT_COLUMNS && e->column[i] != METRICS; i++) {
-		struct summary s = case_summary(c, e->column[i]);
+	for (int i = 0; experiment_column(e, i) != METRICS; i++) {
+		struct summary s = case_summary(c, experiment_column(e, i));
 
 		if (s.n == 0)
 			printf(" %*s", CELL, "-");
 		else
-			printf(" %*.*f", CELL, metric_info[e->column[i]].decimals, s.median);
+			printf(" %*.*f", CELL, metric_info[experiment_column(e, i)].decimals,
+			       s.median);
 	}
 	if (main.n > 0)
 		snprintf(spread, sizeof(spread), "%.*f-%.*f", metric_info[metric].decimals,
@@ -104,7 +105,7 @@ row(const struct experiment *e, const struct case_list *list, const struct perf_
 
 /* What takes from the worth of the figures above. */
 static void
-notes(const struct case_list *list)
+notes(const struct experiment *e, const struct case_list *list)
 {
 	size_t disturbed = 0, runs = 0;
 	double least = 100;
@@ -118,6 +119,21 @@ notes(const struct case_list *list)
 		if (n > 0)
 			least = fmin(least, case_summary(c, M_CORE_PCT).min);
 	}
+	for (int i = 0; experiment_column(e, i) != METRICS; i++) {
+		if (experiment_column(e, i) == M_WAKEUPS)
+			printf("\n  wake-ups: of the receiving thread, by tracepoint "
+			       "sched:sched_waking\n");
+		else if (experiment_column(e, i) == M_SWITCHES)
+			printf("\n  switches: context switches of the receiving process that "
+			       "waits; "
+			       "there are no\n  tracepoints here, which would tell wake-ups\n");
+	}
+	for (size_t i = 0; i < list->n; i++)
+		if (list->cases[i].repeated > 0)
+			printf("\n  %s %s: %zu runs did not count and were tried again, the first: "
+			       "%.*s\n",
+			       list->cases[i].driver, list->cases[i].parameter,
+			       list->cases[i].repeated, 70, list->cases[i].repeated_why);
 	if (disturbed > 0)
 		printf("\n  * disturbed: in %zu of %zu runs other processes took part of a "
 		       "worker's core, up to %.0f %%.\n",
@@ -134,7 +150,7 @@ report_table(const struct experiment *e, const struct case_list *list)
 	heading(e, driver, parameter);
 	for (size_t i = 0; i < list->n; i++)
 		row(e, list, &list->cases[i], driver, parameter);
-	notes(list);
+	notes(e, list);
 	if (e->origin != NULL)
 		printf("\n  %s\n", e->origin);
 	fflush(stdout);

@@ -23,7 +23,7 @@
 /* A receiver ends when nothing came for so long, or after so much more, come what may. */
 #define DRAIN_QUIET_NS 30000000ull
 #define DRAIN_QUIET_SHARED_NS 300000000ull /* where others may have the core meanwhile */
-#define DRAIN_MOST_NS 1000000000ull
+#define DRAIN_MOST_NS 10000000000ull
 
 uint64_t
 monotonic_ns(void)
@@ -67,7 +67,7 @@ worker_ready(struct worker *w)
 	char ready = JOB_READY;
 
 	w->ticks_per_ns = ticks_per_ns();
-	events_open();
+	events_open(w->job.tracepoint);
 	if (write(w->fd, &ready, 1) != 1)
 		return worker_fail(w, "parent is gone");
 	if (recv(w->fd, &w->times, sizeof(w->times), MSG_WAITALL) != sizeof(w->times))
@@ -83,8 +83,14 @@ worker_finish(struct worker *w)
 	if (w->finished)
 		return;
 	w->finished = true;
-	if (write(w->fd, &finished, 1) != 1 || read(w->fd, &finished, 1) != 1)
+	if (write(w->fd, &finished, 1) != 1)
 		worker_fail(w, "parent is gone");
+	do
+		if (read(w->fd, &finished, 1) != 1) {
+			worker_fail(w, "parent is gone");
+			return;
+		}
+	while (finished != JOB_FINISHED);
 }
 
 static uint64_t
@@ -156,6 +162,17 @@ worker_next_phase(struct worker *w)
 	}
 }
 
+/* However long it takes a sender to end: only then can nothing more come. */
+static bool
+senders_ended(struct worker *w)
+{
+	char type;
+
+	if (!w->senders_ended && recv(w->fd, &type, 1, MSG_DONTWAIT) == 1)
+		w->senders_ended = true;
+	return w->senders_ended;
+}
+
 bool
 worker_drained(struct worker *w, bool idle)
 {
@@ -166,7 +183,7 @@ worker_drained(struct worker *w, bool idle)
 	now = monotonic_ns();
 	if (now > w->times.stop + DRAIN_MOST_NS)
 		return true;
-	if (!idle) {
+	if (!idle || !senders_ended(w)) {
 		w->times.start = now; /* no longer needed for anything else */
 		return false;
 	}

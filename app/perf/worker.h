@@ -37,6 +37,7 @@ struct worker {
 	uint64_t next_tick; /* when the phase ends, in TSC ticks */
 	double ticks_per_ns;
 	bool finished; /* the parent has been told */
+	bool senders_ended;
 };
 
 /* Runs the job that the parent sends over fd. Returns the exit status. */
