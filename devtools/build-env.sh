@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Writes env.sh of a build folder, to be sourced by those who use the build. Run
 # by ninja each time the driver was linked.
-#	build-env.sh BUILD DRIVER DPDK_PREFIX DPDK_LIBDIR SANITIZERS COMPILER
+#	build-env.sh BUILD DRIVER PLUGIN DPDK_PREFIX DPDK_LIBDIR SANITIZERS COMPILER
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 
 build=$1
 driver=$(realpath "$2")
-prefix=$3
-libdir=$4
-sanitize=$5
-compiler=$6
+plugin=$(realpath "$3")
+prefix=$4
+libdir=$5
+sanitize=$6
+compiler=$7
 
-# EAL does not load a driver from anywhere below a folder that all may write to.
+# EAL loads nothing from anywhere below a folder that all may write to.
 world_writable() {
 	local dir=$1
 	while [ "$dir" != / ]; do
@@ -23,16 +24,20 @@ world_writable() {
 	return 1
 }
 
-# In such a case the driver is copied into the cache, named by the build folder;
+# In such a case driver and plug-in are copied into the cache, named by the build folder;
 # copies of builds that are no more are removed.
 pmd=$driver
+testpmd=$plugin
 if world_writable "$driver"; then
 	copy=$CACHE/pmd/$(printf %s "$build" | sha256sum | cut -c1-16)
 	if mkdir -p "$copy" 2>/dev/null; then
 		printf '%s\n' "$build" >"$copy/build"
-		install -m 755 "$driver" "$copy/.new"
 		pmd=$copy/${driver##*/}
+		testpmd=$copy/${plugin##*/}
+		install -m 755 "$driver" "$copy/.new"
 		mv "$copy/.new" "$pmd"
+		install -m 755 "$plugin" "$copy/.new"
+		mv "$copy/.new" "$testpmd"
 	else
 		say "note: EAL refuses $driver, which lies below a folder that all may write to"
 	fi
@@ -67,6 +72,7 @@ cat >"$build/env.sh.new" <<END
 # To be sourced: what it takes to run and build against this build and its DPDK.
 export DPDK_PREFIX='$prefix'
 export TAPBATCH_PMD='$pmd'
+export TAPBATCH_TESTPMD='$testpmd'
 $(prepend PKG_CONFIG_PATH "$libdir/pkgconfig")
 $(prepend LD_LIBRARY_PATH "$libdir")
 $(prepend PATH "${bin:+$bin:}$prefix/bin")

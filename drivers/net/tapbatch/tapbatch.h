@@ -20,6 +20,7 @@
 #include <rte_interrupts.h>
 #include <rte_version.h>
 
+#include "rte_pmd_tapbatch.h"
 #include "tapbatch_args.h"
 #include "tapbatch_bufs.h"
 #include "tapbatch_coalesce.h"
@@ -30,6 +31,8 @@
 #include "tapbatch_split.h"
 #include "tapbatch_tun.h"
 #include "tapbatch_vhost.h"
+
+#define TAPBATCH_DRIVER_NAME "net_tapbatch"
 
 /* Of the frame's length that are not counted in the MTU: Ethernet and two VLAN tags. */
 #define TAPBATCH_OVERHEAD (RTE_ETHER_HDR_LEN + 2 * 4)
@@ -68,8 +71,9 @@ struct tapbatch_filter {
 struct tapbatch_rx_stats {
 	uint64_t packets;
 	uint64_t bytes;
-	uint64_t batches;       /* calls of the engine that brought something */
-	uint64_t superframes;   /* received whole or split */
+	uint64_t batches;     /* calls of the engine that brought something */
+	uint64_t superframes; /* received whole or split */
+	uint64_t split_superframes;
 	uint64_t split_packets; /* that superframes were split into */
 	uint64_t filtered;      /* for other addresses, promiscuous mode being off */
 	uint64_t malformed;     /* virtio header and bytes contradict */
@@ -77,6 +81,7 @@ struct tapbatch_rx_stats {
 	uint64_t read_errors;
 	uint64_t stop_drops; /* read or waiting when the queue was stopped for good */
 	uint64_t nombuf;     /* calls that ended since the mempool was empty */
+	uint64_t sizes[RTE_PMD_TAPBATCH_SIZES]; /* batches by their number of frames */
 };
 
 struct tapbatch_rxq {
@@ -92,6 +97,7 @@ struct tapbatch_rxq {
 	uint64_t offloads;
 	const struct tapbatch_filter *filter;
 	struct tapbatch_rx_stats stats;
+	struct rte_pmd_tapbatch_rx_batches base; /* when they were last cleared */
 } __rte_cache_aligned;
 
 struct tapbatch_tx_stats {
@@ -104,12 +110,15 @@ struct tapbatch_tx_stats {
 	uint64_t no_room;             /* packets given back since the kernel had no room */
 	uint64_t stop_drops;          /* that a worker had not taken when the queue was stopped */
 	uint64_t refused_superframes; /* that then went out as single packets */
+	uint64_t sizes[RTE_PMD_TAPBATCH_SIZES]; /* batches by their number of packets */
 };
 
 struct tapbatch_txq {
 	uint16_t port_id;
 	uint16_t queue_id;
-	uint16_t batch; /* packets per batch, 1 or more */
+	uint16_t batch;          /* packets per batch, 1 or more */
+	uint64_t tuned;          /* the word as it was last taken over */
+	_Atomic uint64_t tuning; /* see tapbatch_tuning.h */
 	bool deferred;
 	uint16_t nb_desc;
 	uint64_t offloads;
@@ -118,6 +127,7 @@ struct tapbatch_txq {
 	struct tapbatch_write writes[TAPBATCH_MAX_BATCH];
 	struct tapbatch_frame frames[TAPBATCH_MAX_BATCH];
 	struct iovec iov[TAPBATCH_TX_IOV];
+	struct rte_pmd_tapbatch_tx_batches base; /* when they were last cleared */
 } __rte_cache_aligned;
 
 /* Shared by all processes: dev->data->dev_private. */
@@ -130,10 +140,13 @@ struct tapbatch_port {
 	bool uso;            /* the kernel segments UDP */
 	_Atomic bool gone;   /* the interface vanished */
 	_Atomic bool broken; /* the engine has failed; the next start tries again */
-	uint32_t coalesce;   /* TAPBATCH_COALESCE_*: asked for, and sound on this kernel */
+	uint32_t sound;      /* TAPBATCH_COALESCE_*: what this kernel segments */
+	uint32_t coalesce;   /* of these, what was asked for */
 	struct tapbatch_filter filter;
 	uint64_t tx_dropped_base; /* of the kernel, at the last reset */
 	uint64_t rx_dropped_base;
+	uint64_t rx_drops_cleared; /* of ours since that reset, when batches were cleared */
+	uint64_t tx_drops_cleared;
 };
 
 /* What the process keeps of an Rx queue beside the engine's part. */
@@ -231,6 +244,8 @@ int tapbatch_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats,
 int tapbatch_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats);
 #endif
 int tapbatch_stats_reset(struct rte_eth_dev *dev);
+/* Drops of the kernel since the last reset; 0 once the interface is gone. */
+void tapbatch_kernel_drops(struct rte_eth_dev *dev, uint64_t *rx, uint64_t *tx);
 int tapbatch_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xstats, unsigned int n);
 int tapbatch_xstats_get_names(struct rte_eth_dev *dev, struct rte_eth_xstat_name *names,
 			      unsigned int n);

@@ -19,6 +19,7 @@
 
 #include "tapbatch_cksum.h"
 #include "tapbatch_coalesce.h"
+#include "tapbatch_sizes.h"
 
 const char *const tapbatch_unmerged_names[TAPBATCH_NB_UNMERGED] = {
 	[TAPBATCH_UNMERGED_OTHER] = "other",
@@ -372,6 +373,7 @@ finish(struct tapbatch_coalesce *c, struct flow *f)
 		write_headers(f);
 		c->superframes++;
 		c->coalesced += f->frame->nb_pkts;
+		tapbatch_count_size(c->sizes, f->frame->nb_pkts);
 	}
 	f->frame = NULL;
 }

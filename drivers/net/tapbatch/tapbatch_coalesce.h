@@ -16,6 +16,7 @@
 
 #include <rte_mbuf.h>
 
+#include "rte_pmd_tapbatch.h"
 #include "tapbatch_frame.h"
 
 #define TAPBATCH_COALESCE_TCP4 (1u << 0)
@@ -75,7 +76,8 @@ struct tapbatch_coalesce {
 
 	/* Counters, only ever increased here. */
 	uint64_t superframes;
-	uint64_t coalesced; /* packets in them */
+	uint64_t coalesced;                     /* packets in them */
+	uint64_t sizes[RTE_PMD_TAPBATCH_SIZES]; /* superframes by their number of packets */
 	uint64_t unmerged[TAPBATCH_NB_UNMERGED];
 };
 

@@ -121,6 +121,9 @@ struct tapbatch_engine {
 	int (*tx_start)(struct rte_eth_dev *dev, uint16_t id);
 	void (*tx_stop)(struct rte_eth_dev *dev, uint16_t id);
 
+	/* The port's tx_batched was changed, while the queue may be in use. */
+	int (*tx_tune)(struct rte_eth_dev *dev, uint16_t id);
+
 	/* The queue's descriptor was changed to another one of the interface. */
 	int (*tx_move)(struct rte_eth_dev *dev, uint16_t id);
 

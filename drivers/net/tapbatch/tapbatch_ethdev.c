@@ -776,26 +776,19 @@ kernel_mangles_udp(void)
 }
 
 /* What may be coalesced: what was asked for, less what this kernel cannot segment. */
-static uint32_t
-sound_kinds(const char *name, const struct tapbatch_port *port)
+static void
+choose_kinds(const char *name, struct tapbatch_port *port)
 {
 	const uint32_t udp = TAPBATCH_COALESCE_UDP4 | TAPBATCH_COALESCE_UDP6;
-	uint32_t kinds = port->args.tx_batched > 1 ? port->args.coalesce : 0;
+	bool sound = port->uso && !kernel_mangles_udp();
 
-	if ((kinds & udp) != 0 && !port->uso) {
-		TAPBATCH_LOG(NOTICE,
-			     "%s: UDP is not coalesced, this kernel does not segment it "
-			     "(Linux 6.2 does)",
-			     name);
-		kinds &= ~udp;
-	} else if ((kinds & udp) != 0 && kernel_mangles_udp()) {
-		TAPBATCH_LOG(NOTICE,
-			     "%s: UDP is not coalesced, this kernel damages it when "
-			     "segmenting (Linux 7.0 to 7.1.4)",
-			     name);
-		kinds &= ~udp;
-	}
-	return kinds;
+	port->sound = TAPBATCH_COALESCE_TCP4 | TAPBATCH_COALESCE_TCP6 | (sound ? udp : 0);
+	port->coalesce = port->args.coalesce & port->sound;
+	if (sound || port->args.tx_batched <= 1 || (port->args.coalesce & udp) == 0)
+		return;
+	TAPBATCH_LOG(NOTICE, "%s: UDP is not coalesced, this kernel %s", name,
+		     port->uso ? "damages it when segmenting (Linux 7.0 to 7.1.4)" :
+				 "does not segment it (Linux 6.2 does)");
 }
 
 /* A port with a remote has its MTU, and its address unless another one was asked for:
@@ -900,7 +893,7 @@ open_interface(struct rte_eth_dev *dev, const char *name)
 		return ret;
 	}
 	port->uso = (ret & TAPBATCH_TUN_F_USO4) != 0;
-	port->coalesce = sound_kinds(name, port);
+	choose_kinds(name, port);
 
 	ret = tapbatch_link_open(&local->link, local->fds[0]);
 	if (ret != 0)

@@ -17,6 +17,7 @@
 
 #include "tapbatch.h"
 #include "tapbatch_log.h"
+#include "tapbatch_tuning.h"
 #include "tapbatch_vnet.h"
 
 /* Slots' distance in the mapping: as in tapbatch_bufs.c, not a power of two. */
@@ -221,8 +222,7 @@ tapbatch_tx_queue_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t nb_desc, 
 	txq->nb_desc = nb_desc;
 	txq->deferred = conf->tx_deferred_start != 0;
 	txq->offloads = conf->offloads | dev->data->dev_conf.txmode.offloads;
-	txq->batch = RTE_MAX(port->args.tx_batched, 1);
-	txq->coalesce.kinds = port->coalesce;
+	tapbatch_tune(txq, port->args.tx_batched, port->coalesce);
 	txq->coalesce.l3_only = port->args.l3_only;
 	txq->coalesce.frames = txq->frames;
 	io->fd = -1;

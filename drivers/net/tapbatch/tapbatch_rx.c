@@ -15,6 +15,7 @@
 
 #include "tapbatch.h"
 #include "tapbatch_filter.h"
+#include "tapbatch_sizes.h"
 #include "tapbatch_vnet.h"
 
 /* Verdicts of take_frame(). */
@@ -182,6 +183,7 @@ hand_on(struct tapbatch_rxq *rxq, struct tapbatch_rx_local *rx, struct rte_mbuf 
 				continue;
 			}
 			rxq->stats.superframes++;
+			rxq->stats.split_superframes++;
 			rx->segments = (uint16_t)RTE_MIN(segments, UINT16_MAX);
 			continue;
 		}
@@ -227,6 +229,7 @@ refill(struct tapbatch_rxq *rxq, const struct tapbatch_engine *engine, struct ta
 		return false;
 	}
 	rxq->stats.batches++;
+	tapbatch_count_size(rxq->stats.sizes, got);
 	return true;
 }
 

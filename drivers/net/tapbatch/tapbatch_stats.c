@@ -61,9 +61,8 @@ read_counter(const void *queue, const struct counter *counter)
 	return *(const uint64_t *)((const uint8_t *)queue + counter->offset);
 }
 
-/* Drops of the kernel since the last reset; 0 once the interface is gone. */
-static void
-kernel_drops(struct rte_eth_dev *dev, uint64_t *rx, uint64_t *tx)
+void
+tapbatch_kernel_drops(struct rte_eth_dev *dev, uint64_t *rx, uint64_t *tx)
 {
 	struct tapbatch_local *local = tapbatch_local(dev);
 	struct tapbatch_port *port = tapbatch_port(dev);
@@ -128,7 +127,7 @@ tapbatch_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats)
 			queues->q_obytes[i] = txq->stats.bytes;
 		}
 	}
-	kernel_drops(dev, &stats->imissed, &kernel_tx);
+	tapbatch_kernel_drops(dev, &stats->imissed, &kernel_tx);
 	return 0;
 }
 
@@ -140,15 +139,18 @@ tapbatch_stats_reset(struct rte_eth_dev *dev)
 	uint64_t rx, tx;
 	uint16_t i;
 
-	kernel_drops(dev, &rx, &tx);
+	tapbatch_kernel_drops(dev, &rx, &tx);
 	port->tx_dropped_base += rx;
 	port->rx_dropped_base += tx;
+	port->rx_drops_cleared = 0;
+	port->tx_drops_cleared = 0;
 	for (i = 0; i < dev->data->nb_rx_queues; i++) {
 		struct tapbatch_rxq *rxq = dev->data->rx_queues[i];
 
 		if (rxq == NULL)
 			continue;
 		memset(&rxq->stats, 0, sizeof(rxq->stats));
+		memset(&rxq->base, 0, sizeof(rxq->base));
 		if (local->rx[i] != NULL)
 			local->rx[i]->io.syscalls = 0;
 	}
@@ -158,8 +160,10 @@ tapbatch_stats_reset(struct rte_eth_dev *dev)
 		if (txq == NULL)
 			continue;
 		memset(&txq->stats, 0, sizeof(txq->stats));
+		memset(&txq->base, 0, sizeof(txq->base));
 		txq->coalesce.superframes = 0;
 		txq->coalesce.coalesced = 0;
+		memset(txq->coalesce.sizes, 0, sizeof(txq->coalesce.sizes));
 		memset(txq->coalesce.unmerged, 0, sizeof(txq->coalesce.unmerged));
 		if (local->tx[i] != NULL)
 			local->tx[i]->syscalls = 0;
@@ -201,7 +205,7 @@ tapbatch_xstats_get(struct rte_eth_dev *dev, struct rte_eth_xstat *xstats, unsig
 		for (j = 0; j < TAPBATCH_NB_UNMERGED; j++)
 			xstats[k++].value = txq == NULL ? 0 : txq->coalesce.unmerged[j];
 	}
-	kernel_drops(dev, &values[0], &values[1]);
+	tapbatch_kernel_drops(dev, &values[0], &values[1]);
 	xstats[k++].value = values[0];
 	xstats[k++].value = values[1];
 	for (i = 0; i < k; i++)

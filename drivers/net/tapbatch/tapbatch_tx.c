@@ -15,6 +15,8 @@
 #include "tapbatch.h"
 #include "tapbatch_log.h"
 #include "tapbatch_rw.h"
+#include "tapbatch_sizes.h"
+#include "tapbatch_tuning.h"
 #include "tapbatch_vnet.h"
 
 /* Result of a frame that never reached the engine: its offload request is nonsense. */
@@ -71,10 +73,25 @@ describe(struct tapbatch_txq *txq, struct rte_mbuf **pkts, struct tapbatch_frame
 	return n;
 }
 
+/* Writes frames that are described, usually all nb_pkts packets of the batch. */
+static inline void
+write_part(struct tapbatch_txq *txq, const struct tapbatch_engine *engine,
+	   struct tapbatch_tx_io *io, uint16_t begin, uint16_t end, uint16_t nb_pkts)
+{
+	uint16_t i;
+
+	engine->tx(io, &txq->writes[begin], end - begin);
+	if (unlikely(end - begin < txq->coalesce.nb_frames))
+		for (nb_pkts = 0, i = begin; i < end; i++)
+			nb_pkts += txq->frames[i].nb_pkts;
+	txq->stats.batches++;
+	tapbatch_count_size(txq->stats.sizes, nb_pkts);
+}
+
 /* Describes and writes all frames; the result of each is in txq->writes. */
 static void
 write_frames(struct tapbatch_txq *txq, const struct tapbatch_engine *engine,
-	     struct tapbatch_tx_io *io, struct rte_mbuf **pkts)
+	     struct tapbatch_tx_io *io, struct rte_mbuf **pkts, uint16_t nb_pkts)
 {
 	uint16_t nb_frames = txq->coalesce.nb_frames;
 	uint16_t begin = 0; /* first frame that is described and not written */
@@ -91,19 +108,15 @@ write_frames(struct tapbatch_txq *txq, const struct tapbatch_engine *engine,
 			continue;
 		}
 		/* No vectors left, or a frame that must be left out: write so far. */
-		if (i > begin) {
-			engine->tx(io, &txq->writes[begin], i - begin);
-			txq->stats.batches++;
-		}
+		if (i > begin)
+			write_part(txq, engine, io, begin, i, nb_pkts);
 		used = 0;
 		if (n == 0)
 			i++;
 		begin = i;
 	}
-	if (i > begin) {
-		engine->tx(io, &txq->writes[begin], i - begin);
-		txq->stats.batches++;
-	}
+	if (i > begin)
+		write_part(txq, engine, io, begin, i, nb_pkts);
 }
 
 /* Frames of one packet each. */
@@ -257,7 +270,7 @@ send_batch(struct tapbatch_txq *txq, const struct tapbatch_engine *engine,
 	uint64_t bytes = 0;
 	uint16_t i;
 
-	write_frames(txq, engine, io, pkts);
+	write_frames(txq, engine, io, pkts, n);
 	for (i = 0; i < txq->coalesce.nb_frames; i++)
 		if (unlikely(txq->writes[i].result != 0))
 			return finish_batch(txq, engine, io, pkts, n);
@@ -285,6 +298,7 @@ tapbatch_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 	struct tapbatch_tx_io *io = local->tx[txq->queue_id];
 	uint16_t done = 0;
 
+	tapbatch_follow_tuning(txq);
 	while (done < nb_pkts) {
 		uint16_t n = RTE_MIN(nb_pkts - done, txq->batch);
 		uint16_t sent;

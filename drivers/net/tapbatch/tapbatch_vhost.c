@@ -453,18 +453,20 @@ create_tx(const struct tapbatch_txq *txq, int socket)
  * with a hint whether more follow, and the interface collects up to rx-frames of them.
  */
 static int
-choose_batching(struct rte_eth_dev *dev, const struct tapbatch_txq *txq, int tun_fd)
+choose_batching(struct rte_eth_dev *dev, int tun_fd)
 {
 	struct tapbatch_local *local = tapbatch_local(dev);
+	const struct tapbatch_args *args = &tapbatch_port(dev)->args;
 	/* What is handed over together the kernel takes for Ethernet frames. */
-	bool together = txq->batch > 1 && !txq->coalesce.l3_only;
+	bool together = args->tx_batched > 1 && !args->l3_only;
 	int sndbuf = together ? INT_MAX : INT_MAX - 1;
 	int ret;
 
 	if (ioctl(tun_fd, TUNSETSNDBUF, &sndbuf) != 0)
 		return -errno;
 	pthread_mutex_lock(&local->lock);
-	ret = tapbatch_link_set_rx_frames(&local->link, txq->batch > 1 ? txq->batch : 0);
+	ret = tapbatch_link_set_rx_frames(&local->link,
+					  args->tx_batched > 1 ? args->tx_batched : 0);
 	pthread_mutex_unlock(&local->lock);
 	if (ret != 0)
 		TAPBATCH_LOG(NOTICE,
@@ -489,7 +491,7 @@ vhost_tx_start(struct rte_eth_dev *dev, uint16_t id)
 	if (ret != 0)
 		return ret;
 	tx = create_tx(txq, SOCKET_ID_ANY);
-	ret = tx == NULL ? -ENOMEM : choose_batching(dev, txq, io->fd);
+	ret = tx == NULL ? -ENOMEM : choose_batching(dev, io->fd);
 	if (ret == 0)
 		ret = start_ring(dev, id, TAPBATCH_VHOST_TX, &tx->vr, tx->kick, -1, io->fd);
 	if (ret != 0) {
@@ -503,6 +505,14 @@ vhost_tx_start(struct rte_eth_dev *dev, uint16_t id)
 	tx->running = true;
 	io->vhost = tx;
 	return 0;
+}
+
+static int
+vhost_tx_tune(struct rte_eth_dev *dev, uint16_t id)
+{
+	const struct tapbatch_tx_io *io = tapbatch_local(dev)->tx[id];
+
+	return io == NULL || io->vhost == NULL ? 0 : choose_batching(dev, io->fd);
 }
 
 /* Gives the worker some time to take what is in the ring. */
@@ -565,7 +575,7 @@ vhost_tx_move(struct rte_eth_dev *dev, uint16_t id)
 
 	if (io->vhost == NULL)
 		return 0;
-	ret = choose_batching(dev, dev->data->tx_queues[id], io->fd);
+	ret = choose_batching(dev, io->fd);
 	return ret != 0 ? ret : set_backend(&local->vhost[id], TAPBATCH_VHOST_TX, io->fd);
 }
 
@@ -719,6 +729,7 @@ const struct tapbatch_engine tapbatch_engine_vhost = {
 	.tx_start = vhost_tx_start,
 	.tx_stop = vhost_tx_stop,
 	.tx_move = vhost_tx_move,
+	.tx_tune = vhost_tx_tune,
 	.rx_interrupt = vhost_rx_interrupt,
 	.tx_done_cleanup = vhost_tx_done_cleanup,
 };

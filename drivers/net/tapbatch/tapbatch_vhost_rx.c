@@ -16,6 +16,7 @@
 
 #include "tapbatch.h"
 #include "tapbatch_filter.h"
+#include "tapbatch_sizes.h"
 #include "tapbatch_vhost.h"
 #include "tapbatch_vnet.h"
 
@@ -154,10 +155,12 @@ accept_frame(struct tapbatch_rxq *rxq, struct tapbatch_rx_local *local,
 		return false;
 	}
 	if (vnet->gso_type != TAPBATCH_VNET_GSO_NONE && m->pkt_len > rxq->max_lro) {
-		if (begin_split(rxq, local, rx, vnet, m))
+		if (begin_split(rxq, local, rx, vnet, m)) {
 			rxq->stats.superframes++;
-		else
+			rxq->stats.split_superframes++;
+		} else {
 			rxq->stats.malformed++;
+		}
 		return false;
 	}
 	if (unlikely(m->next != NULL && !rxq->scatter)) {
@@ -241,6 +244,7 @@ tapbatch_vhost_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 	struct tapbatch_vhost_rx *rx = local->io.vhost;
 	struct tapbatch_vring *vr;
 	uint64_t bytes = 0;
+	uint16_t frames = 0;
 	uint16_t nb = 0;
 	int in_ring;
 
@@ -256,7 +260,6 @@ tapbatch_vhost_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 		rx->running = false;
 		goto out;
 	}
-	rxq->stats.batches += in_ring > 0 && nb < nb_pkts;
 	while (nb < nb_pkts && in_ring > 0 && likely(local->split.done)) {
 		uint16_t before = vr->used_seen;
 		struct tapbatch_vnet_hdr vnet;
@@ -276,6 +279,7 @@ tapbatch_vhost_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 			goto out;
 		}
 		in_ring -= (uint16_t)(vr->used_seen - before);
+		frames++;
 		if (likely(accept_frame(rxq, local, rx, &vnet, m))) {
 			bytes += m->pkt_len;
 			pkts[nb++] = m;
@@ -292,6 +296,10 @@ tapbatch_vhost_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 		local->io.syscalls++;
 	}
 out:
+	if (frames > 0) {
+		rxq->stats.batches++;
+		tapbatch_count_size(rxq->stats.sizes, frames);
+	}
 	rxq->stats.packets += nb;
 	rxq->stats.bytes += bytes;
 	return nb;

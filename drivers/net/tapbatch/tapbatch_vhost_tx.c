@@ -16,6 +16,8 @@
 #include <rte_ether.h>
 
 #include "tapbatch.h"
+#include "tapbatch_sizes.h"
+#include "tapbatch_tuning.h"
 #include "tapbatch_vhost.h"
 #include "tapbatch_vnet.h"
 
@@ -308,6 +310,7 @@ tapbatch_vhost_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 	if (unlikely(!tx->running || tapbatch_port(dev)->gone))
 		return drop_all(txq, pkts, nb_pkts);
 
+	tapbatch_follow_tuning(txq);
 	while (done < nb_pkts) {
 		struct rte_mbuf **batch = pkts + done;
 
@@ -332,6 +335,7 @@ tapbatch_vhost_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 		}
 		done += n;
 		txq->stats.batches++;
+		tapbatch_count_size(txq->stats.sizes, n);
 		if (tapbatch_vring_publish(&tx->vr)) {
 			tapbatch_vhost_notify(tx->kick);
 			io->syscalls++;
