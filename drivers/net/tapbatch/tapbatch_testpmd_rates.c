@@ -205,9 +205,9 @@ tapbatch_testpmd_watch(uint16_t port_id, uint32_t seconds)
 	if (ret != 0)
 		tapbatch_testpmd_complain(port_id, ret);
 	else
-		printf("batch: packets of one, sf%%: packets in superframes, segs: packets of "
-		       "one superframe\ncalls: system calls per packet, drops: of the kernel "
-		       "each second\n");
+		printf("batch: packets per batch, sf%%: of packets that are in superframes,\n"
+		       "segs: packets per superframe, calls: system calls per packet,\n"
+		       "drops: packets that the kernel drops per second\n");
 }
 
 /* One line of a sweep, as text and as numbers. */
@@ -305,8 +305,7 @@ tapbatch_testpmd_sweep(uint16_t port_id, uint32_t seconds)
 	static const uint16_t values[] = { 0, 4, 8, 16, 32, 48, 64 };
 	struct step steps[RTE_DIM(values)];
 	bool started = false;
-	unsigned int i, done;
-	double packets = 0;
+	unsigned int i, done, idle = 0;
 	uint16_t old;
 	uint32_t kinds;
 	int ret;
@@ -340,13 +339,13 @@ tapbatch_testpmd_sweep(uint16_t port_id, uint32_t seconds)
 		stop_packet_forwarding();
 
 	for (i = 0; i < done; i++)
-		packets += steps[i].packets;
-	if (done > 0 && packets == 0)
+		idle += steps[i].packets == 0;
+	if (idle > 0)
 		fprintf(stderr,
-			"No packet was sent on port %u: is there anything that forwarding mode %s "
-			"could send?\n",
-			port_id, cur_fwd_eng->fwd_mode_name);
-	else if (nb_pkt_per_burst < values[RTE_DIM(values) - 1])
+			"With %u of %u values no packet was sent on port %u: is there anything "
+			"that forwarding mode %s could send?\n",
+			idle, done, port_id, cur_fwd_eng->fwd_mode_name);
+	if (nb_pkt_per_burst < values[RTE_DIM(values) - 1])
 		printf("A batch had no more packets than a burst, of %u: \"set burst 64\" first\n",
 		       nb_pkt_per_burst);
 }
