@@ -49,7 +49,7 @@ made=$(testpmd_xstat fwd 1 tx_q0_superframes)
 is "sizes of Tx batches add up to their number" "$(sum "$(values "$tx" '^ *batches ')")" "$all"
 is_between "there are superframes" "$made" 100 1000000
 is "sizes of superframes add up to their number" "$(sum "$(values "$tx" '^ *superframes  ')")" "$made"
-alone=$(sum "$(tr '\n' ' ' <<<"$tx" | sed 's/.*sent alone: [0-9]*//; s/  Dropped.*//' | grep -o ' [a-z_]* [0-9]*' | tr -d 'a-z_\n')")
+alone=$(sum "$(tr '\n' ' ' <<<"$tx" | sed 's/.*sent alone: [0-9]* =//; s/  Dropped.*//' | grep -o ' [a-z_]* [0-9]*' | tr -d 'a-z_\n')")
 is "reasons for not merging, and superframes, add up to packets" \
 	"$((alone + $(testpmd_xstat fwd 1 tx_q0_coalesced_packets)))" "$(testpmd_xstat fwd 1 tx_q0_packets)"
 is "the kernel's drops are those of xstats" "$(value "$shown" 'Dropped by the kernel:')" \

@@ -453,6 +453,9 @@ run_row(const struct row *row, unsigned int segment)
 		superframes += frames[i].nb_pkts > 1;
 	assert_int_equal(c.superframes, superframes);
 	assert_int_equal(c.coalesced, nb - single);
+	for (i = 0; i < RTE_DIM(c.sizes); i++)
+		superframes -= c.sizes[i];
+	assert_int_equal(superframes, 0);
 	for (i = 0; i < nb; i++)
 		mkfree(pkts[i]);
 }

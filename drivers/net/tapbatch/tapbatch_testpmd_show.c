@@ -160,22 +160,32 @@ show_rx(uint16_t queue_id, const struct rte_pmd_tapbatch_rx_batches *rx)
 static void
 show_reasons(const struct rte_pmd_tapbatch_tx_batches *tx)
 {
+	const char *names[RTE_PMD_TAPBATCH_REASONS + 1];
+	uint64_t counts[RTE_PMD_TAPBATCH_REASONS + 1];
 	uint64_t known = tx->coalesced_packets;
 	unsigned int column = INDENT - 1;
-	const char *name;
+	unsigned int n = 0;
 	unsigned int i;
 
 	if (tx->packets <= tx->coalesced_packets)
 		return;
-	printf("%*s", INDENT - 1, "");
-	add_text(&column, "sent alone: %" PRIu64, tx->packets - tx->coalesced_packets);
-	for (i = 0; (name = rte_pmd_tapbatch_reason_name(i)) != NULL; i++) {
+	for (i = 0; i < RTE_PMD_TAPBATCH_REASONS; i++) {
+		names[n] = rte_pmd_tapbatch_reason_name(i);
+		if (names[n] == NULL)
+			break;
 		known += tx->unmerged[i];
-		if (tx->unmerged[i] > 0)
-			add_text(&column, "| %s %" PRIu64, name, tx->unmerged[i]);
+		counts[n] = tx->unmerged[i];
+		n += tx->unmerged[i] > 0;
 	}
-	if (tx->packets > known)
-		add_text(&column, "| not looked at %" PRIu64, tx->packets - known);
+	/* Bursts of one, and what is sent while coalescing is off. */
+	if (tx->packets > known) {
+		names[n] = "not looked at";
+		counts[n++] = tx->packets - known;
+	}
+	printf("%*s", INDENT - 1, "");
+	add_text(&column, "sent alone: %" PRIu64 " =", tx->packets - tx->coalesced_packets);
+	for (i = 0; i < n; i++)
+		add_text(&column, "%s %" PRIu64 "%s", names[i], counts[i], i + 1 < n ? "," : "");
 	printf("\n");
 }
 
