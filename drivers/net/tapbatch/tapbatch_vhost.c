@@ -25,7 +25,6 @@
 
 #include <rte_cycles.h>
 #include <dev_driver.h>
-#include <rte_malloc.h>
 #include <rte_telemetry.h>
 
 #include "tapbatch.h"
@@ -39,17 +38,6 @@
 #define FEATURES                                                       \
 	(1ULL << VIRTIO_F_VERSION_1 | 1ULL << VIRTIO_NET_F_MRG_RXBUF | \
 	 1ULL << VIRTIO_RING_F_EVENT_IDX | 1ULL << VIRTIO_RING_F_INDIRECT_DESC)
-
-/* Entries of a ring, whatever the application asks for. The lower limit leaves room
- * for a batch of the worker's, which is 64 packets.
- */
-#define MIN_SIZE 128
-
-/* Indirect descriptors that a Tx queue has for each packet in flight, and at least:
- * twice what the longest frame takes.
- */
-#define TABLE_PER_PACKET 4
-#define MIN_TABLE 4096
 
 /* How long a queue that is stopped waits for the worker to take what it was given. */
 #define DRAIN_MS 100
@@ -247,78 +235,6 @@ start_ring(struct rte_eth_dev *dev, uint16_t id, unsigned int index,
 	return set_backend(instance, index, tun_fd);
 }
 
-static uint16_t
-ring_size(uint32_t wanted)
-{
-	return (uint16_t)RTE_MIN(RTE_MAX(rte_align32pow2(wanted), (uint32_t)MIN_SIZE),
-				 (uint32_t)TAPBATCH_VRING_MAX);
-}
-
-static void
-free_rx(struct tapbatch_vhost_rx *rx)
-{
-	if (rx == NULL)
-		return;
-	if (rx->kick >= 0)
-		close(rx->kick);
-	if (rx->call >= 0)
-		close(rx->call);
-	rte_free(rx->memory);
-	rte_free(rx->mbufs);
-	rte_free(rx);
-}
-
-/* An Rx queue's ring, with no buffers in it. */
-static struct tapbatch_vhost_rx *
-create_rx(const struct tapbatch_rxq *rxq, bool interrupts, int socket)
-{
-	uint32_t room = rxq->room + TAPBATCH_VNET_HDR_LEN;
-	/* The longest frame must fit twice, or the ring might wait for buffers which
-	 * are only given once 32 of them are missing.
-	 */
-	uint16_t size = ring_size(RTE_MAX((uint32_t)rxq->nb_desc, 2 * (TAPBATCH_SLOT_LEN / room)));
-	struct tapbatch_vhost_rx *rx;
-	uint16_t i;
-
-	rx = rte_zmalloc_socket("tapbatch_vhost", sizeof(*rx), RTE_CACHE_LINE_SIZE, socket);
-	if (rx == NULL)
-		return NULL;
-	rx->memory = rte_zmalloc_socket("tapbatch_vring", tapbatch_vring_bytes(size),
-					RTE_CACHE_LINE_SIZE, socket);
-	rx->mbufs = rte_zmalloc_socket("tapbatch_vring", 2u * size * sizeof(rx->mbufs[0]),
-				       RTE_CACHE_LINE_SIZE, socket);
-	rx->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	rx->call = interrupts ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
-	if (rx->memory == NULL || rx->mbufs == NULL || rx->kick < 0 ||
-	    (interrupts && rx->call < 0)) {
-		free_rx(rx);
-		return NULL;
-	}
-	rx->spare = rx->mbufs + size;
-	rx->room = (uint16_t)RTE_MIN(room, (uint32_t)UINT16_MAX);
-	tapbatch_vring_init(&rx->vr, rx->memory, size);
-	for (i = 0; i < size; i++) {
-		rx->vr.avail->ring[i] = i;
-		rx->vr.desc[i].len = rx->room;
-		rx->vr.desc[i].flags = VRING_DESC_F_WRITE;
-	}
-	return rx;
-}
-
-static void
-return_buffers(struct tapbatch_vhost_rx *rx)
-{
-	uint16_t i;
-
-	/* Not chained: rte_pktmbuf_free() of what is as it came from the pool. */
-	for (i = 0; i < rx->vr.size; i++)
-		rte_pktmbuf_free(rx->mbufs[i]);
-	for (i = 0; i < rx->nb_spare; i++)
-		rte_pktmbuf_free(rx->spare[i]);
-	rx->nb_spare = 0;
-	memset(rx->mbufs, 0, rx->vr.size * sizeof(rx->mbufs[0]));
-}
-
 static int
 vhost_rx_start(struct rte_eth_dev *dev, uint16_t id)
 {
@@ -333,7 +249,7 @@ vhost_rx_start(struct rte_eth_dev *dev, uint16_t id)
 	ret = hold_instance(dev, id);
 	if (ret != 0)
 		return ret;
-	rx = create_rx(rxq, dev->data->dev_conf.intr_conf.rxq != 0, SOCKET_ID_ANY);
+	rx = tapbatch_vhost_rx_create(rxq, dev->data->dev_conf.intr_conf.rxq != 0);
 	if (rx == NULL) {
 		ret = -ENOMEM;
 		goto fail;
@@ -350,9 +266,7 @@ vhost_rx_start(struct rte_eth_dev *dev, uint16_t id)
 fail:
 	TAPBATCH_LOG(ERR, "port %u Rx queue %u: vhost-net cannot start: %s", dev->data->port_id, id,
 		     strerror(-ret));
-	if (rx != NULL)
-		return_buffers(rx);
-	free_rx(rx);
+	tapbatch_vhost_rx_free(rx);
 	drop_instance(dev, id);
 	return ret;
 }
@@ -391,60 +305,8 @@ vhost_rx_stop(struct rte_eth_dev *dev, uint16_t id)
 	count_undelivered(dev->data->rx_queues[id]);
 	queue->split.done = true;
 	queue->io.vhost = NULL;
-	return_buffers(rx);
-	free_rx(rx);
+	tapbatch_vhost_rx_free(rx);
 	drop_instance(dev, id);
-}
-
-static void
-free_tx(struct tapbatch_vhost_tx *tx)
-{
-	if (tx == NULL)
-		return;
-	if (tx->kick >= 0)
-		close(tx->kick);
-	rte_free(tx->memory);
-	rte_free(tx->frames);
-	rte_free(tx->pkts);
-	rte_free(tx->table);
-	rte_free(tx->headers);
-	rte_free(tx);
-}
-
-static void *
-alloc_array(size_t n, size_t size, int socket)
-{
-	return rte_zmalloc_socket("tapbatch_vring", n * size, RTE_CACHE_LINE_SIZE, socket);
-}
-
-static struct tapbatch_vhost_tx *
-create_tx(const struct tapbatch_txq *txq, int socket)
-{
-	uint16_t size = ring_size(txq->nb_desc);
-	struct tapbatch_vhost_tx *tx;
-	uint16_t i;
-
-	tx = rte_zmalloc_socket("tapbatch_vhost", sizeof(*tx), RTE_CACHE_LINE_SIZE, socket);
-	if (tx == NULL)
-		return NULL;
-	tx->table_size = RTE_MAX((uint32_t)TABLE_PER_PACKET * size, (uint32_t)MIN_TABLE);
-	tx->memory = rte_zmalloc_socket("tapbatch_vring", tapbatch_vring_bytes(size),
-					RTE_CACHE_LINE_SIZE, socket);
-	tx->frames = alloc_array(size, sizeof(tx->frames[0]), socket);
-	tx->pkts = alloc_array(size, sizeof(tx->pkts[0]), socket);
-	tx->table = alloc_array(tx->table_size, sizeof(tx->table[0]), socket);
-	tx->headers = alloc_array(size, sizeof(tx->headers[0]), socket);
-	tx->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (tx->memory == NULL || tx->frames == NULL || tx->pkts == NULL || tx->table == NULL ||
-	    tx->headers == NULL || tx->kick < 0) {
-		free_tx(tx);
-		return NULL;
-	}
-	tapbatch_vring_init(&tx->vr, tx->memory, size);
-	for (i = 0; i < size; i++)
-		tx->vr.avail->ring[i] = i;
-	tx->plain_free = (txq->offloads & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE) != 0;
-	return tx;
 }
 
 /*
@@ -490,14 +352,14 @@ vhost_tx_start(struct rte_eth_dev *dev, uint16_t id)
 	ret = hold_instance(dev, id);
 	if (ret != 0)
 		return ret;
-	tx = create_tx(txq, SOCKET_ID_ANY);
+	tx = tapbatch_vhost_tx_create(txq);
 	ret = tx == NULL ? -ENOMEM : choose_batching(dev, io->fd);
 	if (ret == 0)
 		ret = start_ring(dev, id, TAPBATCH_VHOST_TX, &tx->vr, tx->kick, -1, io->fd);
 	if (ret != 0) {
 		TAPBATCH_LOG(ERR, "port %u Tx queue %u: vhost-net cannot start: %s",
 			     dev->data->port_id, id, strerror(-ret));
-		free_tx(tx);
+		tapbatch_vhost_tx_free(txq, tx);
 		drop_instance(dev, id);
 		return ret;
 	}
@@ -529,20 +391,6 @@ drain(struct tapbatch_txq *txq, struct tapbatch_vhost_tx *tx)
 	}
 }
 
-/* Frees and counts what the worker did not take. */
-static void
-count_unsent(struct tapbatch_txq *txq, struct tapbatch_vhost_tx *tx)
-{
-	while (tx->pkts_tail != tx->pkts_head) {
-		struct rte_mbuf *m = tx->pkts[tx->pkts_tail++ & tx->vr.mask];
-
-		txq->stats.packets--;
-		txq->stats.bytes -= m->pkt_len;
-		txq->stats.stop_drops++;
-		rte_pktmbuf_free(m);
-	}
-}
-
 static void
 vhost_tx_stop(struct rte_eth_dev *dev, uint16_t id)
 {
@@ -559,8 +407,7 @@ vhost_tx_stop(struct rte_eth_dev *dev, uint16_t id)
 	if (tx->running)
 		tapbatch_vhost_tx_reclaim(txq, tx);
 	io->vhost = NULL;
-	count_unsent(txq, tx);
-	free_tx(tx);
+	tapbatch_vhost_tx_free(txq, tx);
 	drop_instance(dev, id);
 }
 

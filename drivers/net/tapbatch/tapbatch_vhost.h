@@ -84,6 +84,18 @@ struct tapbatch_vhost_tx {
 	void *memory;
 };
 
+/*
+ * tapbatch_vhost_queue.c: an Rx queue's ring with no buffers in it, a Tx queue's. Their
+ * release frees the mbufs that are in there; those of Tx were not sent, and are counted so.
+ *
+ * @param interrupts  whether the kernel can signal: rx->call
+ * @return NULL: no memory, or no descriptors
+ */
+struct tapbatch_vhost_rx *tapbatch_vhost_rx_create(const struct tapbatch_rxq *rxq, bool interrupts);
+struct tapbatch_vhost_tx *tapbatch_vhost_tx_create(struct tapbatch_txq *txq);
+void tapbatch_vhost_rx_free(struct tapbatch_vhost_rx *rx);
+void tapbatch_vhost_tx_free(struct tapbatch_txq *txq, struct tapbatch_vhost_tx *tx);
+
 /* tapbatch_vhost_rx.c, tapbatch_vhost_tx.c: the fast path. */
 uint16_t tapbatch_vhost_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts);
 uint16_t tapbatch_vhost_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts);

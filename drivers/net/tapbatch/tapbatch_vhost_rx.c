@@ -70,10 +70,11 @@ take_buffer(struct tapbatch_vhost_rx *rx, uint32_t *len)
 {
 	struct tapbatch_vring *vr = &rx->vr;
 	uint16_t place = vr->used_seen & vr->mask;
-	uint32_t id = vr->used->ring[place].id;
+	struct vring_used_elem elem = tapbatch_vring_next_used(vr);
+	uint32_t id = elem.id;
 	struct rte_mbuf *m;
 
-	*len = vr->used->ring[place].len;
+	*len = elem.len;
 	if (unlikely(id >= vr->size || *len > rx->room))
 		return NULL;
 	m = rx->mbufs[id];

@@ -70,7 +70,7 @@ tapbatch_vhost_tx_reclaim(struct tapbatch_txq *txq, struct tapbatch_vhost_tx *tx
 		return 0;
 	}
 	for (i = 0; i < n; i++) {
-		uint32_t id = vr->used->ring[vr->used_seen & vr->mask].id;
+		uint32_t id = tapbatch_vring_next_used(vr).id;
 		uint16_t age = (uint16_t)(id - tx->oldest) & vr->mask;
 		struct tapbatch_vhost_frame *frame;
 
@@ -307,7 +307,7 @@ tapbatch_vhost_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 	if (unlikely(tx == NULL))
 		return 0;
 	tapbatch_vhost_tx_reclaim(txq, tx);
-	if (unlikely(!tx->running || tapbatch_port(dev)->gone))
+	if (unlikely(!tx->running || tapbatch_port(dev)->gone || tapbatch_port(dev)->broken))
 		return drop_all(txq, pkts, nb_pkts);
 
 	tapbatch_follow_tuning(txq);

@@ -131,6 +131,20 @@ tapbatch_vring_used(const struct tapbatch_vring *vr)
 	return n;
 }
 
+/* The element of the used ring at used_seen, read once: what is checked is what is used,
+ * whatever the device writes there meanwhile.
+ */
+static inline struct vring_used_elem
+tapbatch_vring_next_used(const struct tapbatch_vring *vr)
+{
+	const struct vring_used_elem *elem = &vr->used->ring[vr->used_seen & vr->mask];
+
+	return (struct vring_used_elem){
+		.id = __atomic_load_n(&elem->id, __ATOMIC_RELAXED),
+		.len = __atomic_load_n(&elem->len, __ATOMIC_RELAXED),
+	};
+}
+
 /* Keeps used_event out of the device's way while it is polled: to be called now and
  * then, at least each TAPBATCH_VRING_FAR / 2 elements.
  */
