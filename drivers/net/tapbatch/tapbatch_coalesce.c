@@ -47,6 +47,11 @@ const char *const tapbatch_unmerged_names[TAPBATCH_NB_UNMERGED] = {
 	[TAPBATCH_UNMERGED_ALONE] = "alone",
 };
 
+/* Bytes of payload. Smaller segments are made 8 bytes long by some kernels: seen with TCP
+ * on Debian's 6.1.192, not on 6.18.
+ */
+#define MIN_SEGMENT 8
+
 /* No reason against: the value that stands beside the reasons. */
 #define MERGES TAPBATCH_NB_UNMERGED
 
@@ -420,7 +425,7 @@ open_frame(struct tapbatch_coalesce *c, struct flow *f, const struct packet *p, 
 	f->frame = frame;
 	f->reason = reason;
 	f->verdict = VERDICT_OPEN;
-	f->closed = MERGES;
+	f->closed = p->payload_len < MIN_SEGMENT ? TAPBATCH_UNMERGED_SIZE : MERGES;
 	f->tcp_flags = p->tcp_flags;
 	f->iov = 1u + p->nb_iov;
 	/* Headers that were copied out of several segments stay where they will be edited. */

@@ -50,7 +50,7 @@ enum tapbatch_unmerged {
 	TAPBATCH_UNMERGED_HEADER_DIFFERS,
 	TAPBATCH_UNMERGED_IP_ID,       /* without DF: not the one after */
 	TAPBATCH_UNMERGED_SEQUENCE,    /* TCP: a gap, or sent again */
-	TAPBATCH_UNMERGED_SIZE,        /* longer than the one before */
+	TAPBATCH_UNMERGED_SIZE,        /* longer than the one before, or that is too short */
 	TAPBATCH_UNMERGED_PUSH,        /* the earlier has PSH or FIN */
 	TAPBATCH_UNMERGED_FULL,        /* superframe would exceed 64 KiB, or its iovecs */
 	TAPBATCH_UNMERGED_INTERRUPTED, /* a neighbour can't be merged */
