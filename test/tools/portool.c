@@ -65,7 +65,11 @@ static int
 run_line(char *line)
 {
 	static const struct command *const tables[] = {
-		control_commands, data_commands, loop_commands, press_commands,
+		control_commands,
+		data_commands,
+		loop_commands,
+		memory_commands,
+		press_commands,
 	};
 	static char none[] = "";
 	char *argv[MAX_ARGS];

@@ -30,6 +30,7 @@ extern const struct command control_commands[];
 extern const struct command data_commands[];
 extern const struct command loop_commands[];
 extern const struct command press_commands[];
+extern const struct command memory_commands[];
 
 #define MAX_ARGS 24
 

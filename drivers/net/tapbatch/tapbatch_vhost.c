@@ -88,11 +88,21 @@ vhost_probe(char *why, size_t size)
 }
 
 /*
- * Lets the worker reach all of this process's memory, by the addresses that we use
- * ourselves. It runs in our name and only follows descriptors that we wrote, so there
- * is nothing to be gained from listing the memory that DPDK has at the moment: one
- * region holds external memory, and what is added later, as well, and any number of
- * segments. The size is the largest that the kernel accepts as user space.
+ * The table of memory that vhost-net translates addresses by: one region, which is all of
+ * user space at the addresses that we use ourselves. A table of DPDK's segments would be
+ * the alternative, and is worse:
+ *  - Packets are not only there. Buffers that are attached to mbufs (those of other drivers'
+ *    superframes among them) may be in memory that DPDK was never told of.
+ *  - Memory that is added while the port runs could be named by a descriptor before the
+ *    table knew it, unless every instance were stopped for it. Here it is reachable at
+ *    once, and what is removed is unmapped for the worker, too.
+ *  - Segments need not be adjacent, and the kernel takes max_mem_regions of them, 64
+ *    unless an administrator says otherwise.
+ * It gives away nothing: the rings' only writer is this process, and the worker copies
+ * with this process's own mappings and rights. What is mapped nowhere is an error there
+ * (-EFAULT), not an access to something else.
+ *
+ * The size is the largest that the kernel accepts as user space.
  */
 static int
 share_memory(int fd)
@@ -207,32 +217,56 @@ start_ring(struct rte_eth_dev *dev, uint16_t id, unsigned int index,
 {
 	struct tapbatch_local *local = tapbatch_local(dev);
 	const struct tapbatch_vhost *instance = &local->vhost[id];
-	struct vhost_vring_state state = { .index = index, .num = vr->size };
-	struct vhost_vring_file file = { .index = index };
+	struct vhost_vring_state num = { .index = index, .num = vr->size };
+	struct vhost_vring_state base = { .index = index };
+	struct vhost_vring_file kick_file = { .index = index, .fd = kick };
+	struct vhost_vring_file call_file = { .index = index, .fd = call };
+	struct vhost_vring_file err_file = { .index = index, .fd = local->vhost_err };
+	struct vhost_vring_file backend = { .index = index, .fd = tun_fd };
 	struct vhost_vring_addr addr = {
 		.index = index,
 		.desc_user_addr = (uintptr_t)vr->desc,
 		.avail_user_addr = (uintptr_t)vr->avail,
 		.used_user_addr = (uintptr_t)vr->used,
 	};
-	int fd = instance->fd;
+	const struct {
+		const char *what;
+		unsigned long request;
+		void *arg;
+	} steps[] = {
+		{ "the ring's size", VHOST_SET_VRING_NUM, &num },
+		{ "the ring's beginning", VHOST_SET_VRING_BASE, &base },
+		{ "the ring's addresses", VHOST_SET_VRING_ADDR, &addr },
+		{ "the eventfd for kicks", VHOST_SET_VRING_KICK, &kick_file },
+		{ "the eventfd for calls", VHOST_SET_VRING_CALL, &call_file },
+		{ "the eventfd for errors", VHOST_SET_VRING_ERR, &err_file },
+		{ "the interface's queue", VHOST_NET_SET_BACKEND, &backend },
+	};
+	const char *kind = index == TAPBATCH_VHOST_RX ? "Rx" : "Tx";
+	unsigned int i;
 
-	if (ioctl(fd, VHOST_SET_VRING_NUM, &state) != 0)
-		return -errno;
-	state.num = 0;
-	if (ioctl(fd, VHOST_SET_VRING_BASE, &state) != 0 ||
-	    ioctl(fd, VHOST_SET_VRING_ADDR, &addr) != 0)
-		return -errno;
-	file.fd = kick;
-	if (ioctl(fd, VHOST_SET_VRING_KICK, &file) != 0)
-		return -errno;
-	file.fd = call;
-	if (ioctl(fd, VHOST_SET_VRING_CALL, &file) != 0)
-		return -errno;
-	file.fd = local->vhost_err;
-	if (ioctl(fd, VHOST_SET_VRING_ERR, &file) != 0)
-		return -errno;
-	return set_backend(instance, index, tun_fd);
+	TAPBATCH_LOG(DEBUG, "port %u %s queue %u: ring of %u at %p, avail %p, used %p",
+		     dev->data->port_id, kind, id, vr->size, (void *)vr->desc, (void *)vr->avail,
+		     (void *)vr->used);
+	for (i = 0; i < RTE_DIM(steps); i++) {
+		int err;
+
+		if (ioctl(instance->fd, steps[i].request, steps[i].arg) == 0)
+			continue;
+		err = errno;
+		TAPBATCH_LOG(ERR, "port %u %s queue %u: vhost-net refuses %s: %s",
+			     dev->data->port_id, kind, id, steps[i].what, strerror(err));
+		return -err;
+	}
+	return 0;
+}
+
+static int
+no_memory(const struct rte_eth_dev *dev, const char *kind, uint16_t id)
+{
+	TAPBATCH_LOG(ERR, "port %u %s queue %u: no memory or no descriptors for a ring",
+		     dev->data->port_id, kind, id);
+	return -ENOMEM;
 }
 
 static int
@@ -251,7 +285,7 @@ vhost_rx_start(struct rte_eth_dev *dev, uint16_t id)
 		return ret;
 	rx = tapbatch_vhost_rx_create(rxq, dev->data->dev_conf.intr_conf.rxq != 0);
 	if (rx == NULL) {
-		ret = -ENOMEM;
+		ret = no_memory(dev, "Rx", id);
 		goto fail;
 	}
 	/* Frames are put together where the other engines read them to. */
@@ -264,8 +298,6 @@ vhost_rx_start(struct rte_eth_dev *dev, uint16_t id)
 	queue->io.vhost = rx;
 	return 0;
 fail:
-	TAPBATCH_LOG(ERR, "port %u Rx queue %u: vhost-net cannot start: %s", dev->data->port_id, id,
-		     strerror(-ret));
 	tapbatch_vhost_rx_free(rx);
 	drop_instance(dev, id);
 	return ret;
@@ -324,8 +356,12 @@ choose_batching(struct rte_eth_dev *dev, int tun_fd)
 	int sndbuf = together ? INT_MAX : INT_MAX - 1;
 	int ret;
 
-	if (ioctl(tun_fd, TUNSETSNDBUF, &sndbuf) != 0)
-		return -errno;
+	if (ioctl(tun_fd, TUNSETSNDBUF, &sndbuf) != 0) {
+		ret = -errno;
+		TAPBATCH_LOG(ERR, "port %u: the send buffer of a queue cannot be set: %s",
+			     dev->data->port_id, strerror(-ret));
+		return ret;
+	}
 	pthread_mutex_lock(&local->lock);
 	ret = tapbatch_link_set_rx_frames(&local->link,
 					  args->tx_batched > 1 ? args->tx_batched : 0);
@@ -353,12 +389,10 @@ vhost_tx_start(struct rte_eth_dev *dev, uint16_t id)
 	if (ret != 0)
 		return ret;
 	tx = tapbatch_vhost_tx_create(txq);
-	ret = tx == NULL ? -ENOMEM : choose_batching(dev, io->fd);
+	ret = tx == NULL ? no_memory(dev, "Tx", id) : choose_batching(dev, io->fd);
 	if (ret == 0)
 		ret = start_ring(dev, id, TAPBATCH_VHOST_TX, &tx->vr, tx->kick, -1, io->fd);
 	if (ret != 0) {
-		TAPBATCH_LOG(ERR, "port %u Tx queue %u: vhost-net cannot start: %s",
-			     dev->data->port_id, id, strerror(-ret));
 		tapbatch_vhost_tx_free(txq, tx);
 		drop_instance(dev, id);
 		return ret;
