@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 quiet_ipv6
 
-for engine in rw uring; do
+for engine in $ENGINES; do
 	works "$engine: portool starts" portool_start po \
 		--vdev="net_tapbatch0,iface=t0,engine=$engine,coalesce=none" || exit 1
 	ok "$engine: the port opens" po po open 0 rx=scatter mbufs=4096

@@ -6,14 +6,14 @@
 . "$(dirname "$0")/lib.sh"
 quiet_ipv6
 
-for engine in rw uring; do
+for engine in $ENGINES; do
 	works "$engine: portool starts" portool_start po || exit 1
-	PO_SECONDS=60
+	PO_SECONDS=$((60 * SLOW))
 	lro="rx=lro,scatter maxlro=65535 rxq=4 txq=4"
 	ok "$engine: to warm up" po po cycle 5 "net_tapbatch0,iface=c0,engine=$engine" c0 "$lro"
 	before=$(po po usage)
-	ok "$engine: 150 times" po po cycle 150 "net_tapbatch0,iface=c0,engine=$engine" c0 intr=1 lsc=1
-	ok "$engine: 50 times with LRO and 4 queues" po po cycle 50 \
+	ok "$engine: $((150 / SLOW)) times" po po cycle $((150 / SLOW)) "net_tapbatch0,iface=c0,engine=$engine" c0 intr=1 lsc=1
+	ok "$engine: $((50 / SLOW)) times with LRO and 4 queues" po po cycle $((50 / SLOW)) \
 		"net_tapbatch0,iface=c0,engine=$engine" c0 "$lro"
 	ok "$engine: 20 times what is refused" eval '
 		for _ in {1..20}; do ! po po probe net_tapbatch0,iface=lo || exit 1; done'

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 quiet_ipv6
 
-for engine in rw uring; do
+for engine in $ENGINES; do
 	works "$engine: portool starts" portool_start po --vdev="net_tapbatch0,iface=t0,engine=$engine" || exit 1
 	works "$engine: another, that sends" portool_start sender --no-shconf || exit 1
 	ok "$engine: the port opens" po po open 0 intr=1
@@ -41,15 +41,15 @@ for engine in rw uring; do
 	answer=$(po po sleep 0 0 1 ms=1500)
 	like "$engine: an idle application is not woken" "$answer" "wakeups 0"
 	is_between "$engine: and takes no time, in us of 1.5 s" \
-		"$(awk '/cpu_us/ { print $2 }' <<<"$answer")" 0 15000
+		"$(awk '/cpu_us/ { print $2 }' <<<"$answer")" 0 $((15000 * SLOW))
 
 	# One by one, and in numbers.
-	job_tell po "sleep 0 0 2000 ms=8000"
+	job_tell po "sleep 0 0 2000 ms=$((8000 * SLOW))"
 	before=$(answers po)
 	for _ in 1 2 3 4 5 6 7 8 9 10; do
 		po sender flood k 200 100 >/dev/null
 	done
-	wait_for 9 answers_since po "$before"
+	wait_for $((9 * SLOW)) answers_since po "$before"
 	answer=$(tail -n 7 "$TEST_TMP/po.log")
 	like "$engine: 2000 packets" "$answer" "packets 2000"
 	like "$engine: no wake-up is lost" "$answer" "stalls 0"

@@ -7,6 +7,15 @@ FUNC_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 . "$FUNC_DIR/../tap.sh"
 . "$FUNC_DIR/../netns.sh"
 
+# What the tests run with; one in a VM has the engine that works only there.
+ENGINES=${ENGINES:-rw uring}
+# How many times longer than usual things may take: emulated machines are slow.
+SLOW=${SLOW:-1}
+# Superframes that this kernel knows: those of UDP since 6.2.
+KINDS='tcp4 tcp6 udp4 udp6' USO=,uso
+if [ "$(printf '6.2\n%s\n' "$(uname -r)" | sort -V | head -n 1)" != 6.2 ]; then
+	KINDS='tcp4 tcp6' USO=
+fi
 TOOLS=$TAPBATCH_BUILD/test/tools
 # Programs of DPDK's, in as little of the machine as they need.
 EAL=(--no-huge --no-shconf --no-pci --no-telemetry -d "$TAPBATCH_PMD")
@@ -201,26 +210,40 @@ portool_start() {
 answers() { grep -c '^= ' "$TEST_TMP/$1.log" || true; }
 answers_since() { [ "$(answers "$1")" -gt "$2" ] || ! job_alive "$1"; }
 
+# nap: a short sleep that starts no program, which in an emulated machine would take
+# longer than the sleep.
+exec {NAP_FD}<> <(:)
+nap() { read -rt 0.01 -u "$NAP_FD" || true; }
+
 # po NAME COMMAND...: prints portool's answer, logs included; its status is the function's.
 # PO_SECONDS: how long it may take.
 po() {
-	local name=$1 before size line
+	local name=$1 log=$TEST_TMP/$1.log text end before
 	shift
-	before=$(answers "$name")
-	size=$(stat -c %s "$TEST_TMP/$name.log")
+	IFS= read -r -d '' before <"$log" || true
 	job_tell "$name" "$*"
-	wait_for "${PO_SECONDS:-20}" answers_since "$name" "$before" || {
-		echo "portool does not answer to: $*"
-		return 1
-	}
-	line=$(tail -c +$((size + 1)) "$TEST_TMP/$name.log")
-	printf '%s\n' "$line"
-	[ "$(grep -c '^= 0' <<<"$line")" = 1 ]
+	end=$((SECONDS + ${PO_SECONDS:-20}))
+	while :; do
+		IFS= read -r -d '' text <"$log" || true
+		text=$'\n'${text:${#before}}
+		[[ $text == *$'\n= '*$'\n' ]] || ! job_alive "$name" && break
+		[ "$SECONDS" -lt "$end" ] || {
+			echo "portool does not answer to: $*"
+			return 1
+		}
+		nap
+	done
+	printf '%s' "${text:1}"
+	[[ $text == *$'\n= 0'* ]]
 }
 
 # po_value NAME COMMAND... KEY: the number behind a word in the answer.
 po_value() {
-	po "${@:1:$#-1}" | awk -v key="${!#}" '{ for (i = 1; i < NF; i++) if ($i == key) { print $(i + 1); exit } }'
+	local text
+	text=$(po "${@:1:$#-1}") || true
+	if [[ " ${text//[[:space:]]/ } " =~ " ${!#} "\ *([^ ]+) ]]; then
+		echo "${BASH_REMATCH[1]}"
+	fi
 }
 
 # po_stop NAME

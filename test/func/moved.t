@@ -8,7 +8,7 @@ quiet_ipv6
 seen() { grep -q -E "$2" <<<"$(po po "$1")"; } # seen COMMAND TEXT
 
 netns_add other third
-for engine in rw uring; do
+for engine in $ENGINES; do
 	works "$engine: portool starts" portool_start po --vdev="net_tapbatch0,iface=t0,engine=$engine" || exit 1
 	po po events >/dev/null
 	ok "$engine: the port opens" po po open 0 lsc=1 rmv=1 rxq=2 txq=2
@@ -56,6 +56,9 @@ for engine in rw uring; do
 	is "$engine: is the interface's" "$(in_ns third cat /sys/class/net/back/mtu)" 1350
 
 	po po events >/dev/null
+	for queue in 0 1; do
+		po po rx 0 $queue 10 ms=20 >/dev/null # what came before
+	done
 	ip -n third link del back
 	ok "$engine: deleted: an event" wait_for 5 seen events "rmv 1"
 	is "$engine: once" "$(po_value po events rmv)" 0

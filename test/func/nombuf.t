@@ -6,22 +6,25 @@
 . "$(dirname "$0")/lib.sh"
 quiet_ipv6
 
-for engine in rw uring; do
+for engine in $ENGINES; do
 	works "$engine: portool starts" portool_start po --vdev="net_tapbatch0,iface=t0,engine=$engine" || exit 1
 	ok "$engine: the port opens" po po open 0 mbufs=512
 	ok "$engine: and starts" po po start 0
 	po po raw k t0 vnet=1 >/dev/null
-	po po hold 0 1000 >/dev/null
-	is "$engine: all mbufs are taken" "$(po po pool_free 0 | head -n 1)" 0
-	po po flood k 300 100 >/dev/null
-	is "$engine: nothing is received" "$(po_value po rx 0 0 300 ms=50 received)" 0
-	is_between "$engine: that is counted" "$(po_value po stats 0 rx_nombuf)" 1 100000000
-	po po release 0 >/dev/null
-	is "$engine: nothing was lost" "$(po_value po rx 0 0 300 received)" 300
-	is "$engine: nor called an error" "$(po_value po stats 0 ierrors)" 0
+	# With engine vhost, mbufs that wait in the ring are there for packets.
+	if [ "$engine" != vhost ]; then
+		po po hold 0 1000 >/dev/null
+		is "$engine: all mbufs are taken" "$(po po pool_free 0 | head -n 1)" 0
+		po po flood k 300 100 >/dev/null
+		is "$engine: nothing is received" "$(po_value po rx 0 0 300 ms=50 received)" 0
+		is_between "$engine: that is counted" "$(po_value po stats 0 rx_nombuf)" 1 100000000
+		po po release 0 >/dev/null
+		is "$engine: nothing was lost" "$(po_value po rx 0 0 300 received)" 300
+		is "$engine: nor called an error" "$(po_value po stats 0 ierrors)" 0
+	fi
 
 	# A superframe of 60 segments and mbufs for 20.
-	for kind in tcp4 udp6; do
+	for kind in tcp4 ${KINDS##* }; do
 		po po hold 0 1000 >/dev/null
 		po po release 0 20 >/dev/null
 		job_tell po "super 0 k $kind 60000 1000"

@@ -11,7 +11,7 @@ bridge_taps br0 t0 t1 t2:vnet
 first=${SEED:-$RANDOM$RANDOM}
 # Odd seeds leave checksums open to flags.
 for seed in "$first" $((first + 1)); do
-	for engine in uring rw; do
+	for engine in $ENGINES; do
 		ok "engine $engine, seed $seed" "$TAPBATCH_BUILD/test/property/property" -l 0 -m 128 \
 			"${EAL[@]}" --vdev="net_tapbatch0,iface=t0,engine=$engine" -- \
 			backward t1 t2 "$seed" "${PACKETS:-300000}" "${BURST:-0}"

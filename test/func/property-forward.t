@@ -8,7 +8,7 @@
 . "$FUNC_DIR/bridge.sh"
 
 bridge_taps br0 t0 t1
-for engine in uring rw; do
+for engine in $ENGINES; do
 	seed=${SEED:-$RANDOM$RANDOM}
 	ok "engine $engine, seed $seed" "$TAPBATCH_BUILD/test/property/property" -l 0 -m 128 \
 		"${EAL[@]}" --vdev="net_tapbatch0,iface=t0,engine=$engine" -- \

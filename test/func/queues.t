@@ -19,8 +19,20 @@ gets_all() {
 	[ "$got" -eq "$n" ]
 }
 
+# sends_from QUEUE...: each sends packets that reach the kernel, all of them.
+sends_from() {
+	local queue taken drained
+	po po drain k >/dev/null
+	for queue in "$@"; do
+		taken=$(po_value po tx 0 "$queue" 20 100 flows=20 taken)
+		drained=$(po_value po drain k drained)
+		echo "queue $queue: 20 sent, $taken taken, $drained reach the kernel"
+		[ "$taken $drained" = "20 20" ] || return 1
+	done
+}
+
 PORTOOL_MB=400
-for engine in rw uring; do
+for engine in $ENGINES; do
 	works "$engine: portool starts" portool_start po --vdev="net_tapbatch0,iface=t0,engine=$engine" || exit 1
 	ok "$engine: 2 queues" po po open 0 rxq=2 txq=2
 	ok "$engine: start" po po start 0
@@ -28,9 +40,11 @@ for engine in rw uring; do
 	ok "$engine: all packets come" gets_all 500 0 1
 	ok "$engine: queue 1 stops" po po rxq_stop 0 1
 	ok "$engine: all packets come to queue 0" gets_all 500 0
+	ok "$engine: the Tx queue of the one that is stopped sends on" sends_from 0 1
 	ok "$engine: queue 1 starts again" po po rxq_start 0 1
 	ok "$engine: queue 0 stops" po po rxq_stop 0 0
 	ok "$engine: all packets come to queue 1" gets_all 500 1
+	ok "$engine: the Tx queue of the one that is stopped sends on" sends_from 0 1
 	ok "$engine: queue 1 stops, too" po po rxq_stop 0 1
 	ok "$engine: queue 0 starts again" po po rxq_start 0 0
 	ok "$engine: all packets come to queue 0, the other was last to stop" gets_all 500 0
@@ -68,7 +82,7 @@ for engine in rw uring; do
 	ok "$engine: queue 1 starts" po po rxq_start 0 1
 	ok "$engine: all packets come to it" gets_all 300 1
 	ok "$engine: stop" po po stop 0
-	ok "$engine: 16 Rx queues, 1 Tx queue" po po open 0 rxq=16 txq=1
+	ok "$engine: 16 Rx queues, 1 Tx queue" po po open 0 rxq=16 txq=1 mbufs=10000
 	ok "$engine: start" po po start 0
 	ok "$engine: all packets come" gets_all 500 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15
 	works "$engine: portool quits" po_stop po || true

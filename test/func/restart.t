@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 
 netns_add left right
-for engine in rw uring; do
+for engine in $ENGINES; do
 	works "$engine: testpmd starts" forward_start ",engine=$engine" --rxq=2 --txq=2 || continue
 	in_ns left ping -q -i 0.002 -c 400 -W 1 10.0.0.2 >/dev/null &
 	ping=$!
@@ -25,7 +25,7 @@ for engine in rw uring; do
 done
 
 quiet_ipv6
-for engine in rw uring; do
+for engine in $ENGINES; do
 	works "$engine: portool starts" portool_start po --vdev="net_tapbatch0,iface=t0,engine=$engine" || exit 1
 	po po open 0 >/dev/null
 	ok "$engine: start" po po start 0

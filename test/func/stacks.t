@@ -77,7 +77,7 @@ sends_datagrams() {
 	wait $receiver || { cat "$TEST_TMP/datagrams.log"; return 1; }
 }
 
-for engine in rw uring; do
+for engine in $ENGINES; do
 	works "$engine: testpmd starts" forward_start ",engine=$engine,txqlen=5000" || continue
 	ok "$engine: a file, IPv4" sends_file left right 10.0.0.2 4
 	ok "$engine: a file, IPv6" sends_file right left '[fd00::1]' 6
@@ -94,7 +94,7 @@ for lro in 0 1; do
 		--vdev=net_tapbatch1,iface=right || exit 1
 	for port in 0 1; do
 		if [ $lro = 1 ]; then
-			po po open $port rx=lro,scatter,rxcksum maxlro=65535 tx=multi,cksum,tso,uso >/dev/null
+			po po open $port rx=lro,scatter,rxcksum maxlro=65535 tx=multi,cksum,tso$USO >/dev/null
 		else
 			po po open $port >/dev/null
 		fi

@@ -26,7 +26,7 @@ crosses() {
 }
 
 lro=(--enable-lro --enable-rx-cksum --max-lro-pkt-size=65535)
-for engine in rw uring; do
+for engine in $ENGINES; do
 	crosses "$engine" 100 ",engine=$engine"
 	is_between "$engine: superframes were split" "$split" 10000 10000000
 	crosses "$engine, LRO" 200 ",engine=$engine" "${lro[@]}" --tx-offloads=0x806e

@@ -10,14 +10,17 @@
  */
 
 #include <err.h>
+#include <linux/if_tun.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 
 #include "property.h"
+#include "tapbatch_tun.h"
 
 uint64_t random_state;
 
@@ -101,6 +104,11 @@ main(int argc, char **argv)
 	open_tap(&judge, RAWIF_TAP, argv[2]);
 	if (!is_forward) {
 		open_tap(&sender, RAWIF_TAP_VNET, argv[3]);
+		/* Asked, and taken back: nothing of the kind is to come to the sender. */
+		p.uso = ioctl(sender.fd, TUNSETOFFLOAD,
+			      (unsigned long)(TUN_F_CSUM | TAPBATCH_TUN_F_USO4 |
+					      TAPBATCH_TUN_F_USO6)) == 0 &&
+			ioctl(sender.fd, TUNSETOFFLOAD, 0UL) == 0;
 		argv++;
 		argc--;
 	}

@@ -28,6 +28,7 @@ struct property {
 	uint64_t seed;
 	uint64_t packets;  /* to stop after */
 	uint64_t first;    /* burst to begin with */
+	bool uso;          /* the kernel segments UDP */
 	bool rx_cksum;     /* the port leaves checksums open on receive */
 	struct rte_mempool *pool;
 };

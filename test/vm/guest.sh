@@ -51,9 +51,10 @@ guest_build() {
 	echo "$build"
 }
 
-# The test tools, as ninja's targets.
+# What the tests run there, as ninja's targets.
 guest_tools() {
-	ninja -C "$1" -t targets all | sed -n 's,^\(test/tools/[a-z_]*\): .*,\1,p'
+	ninja -C "$1" -t targets all |
+		sed -n 's,^\(test/tools/[a-z_]*\|test/property/property\): .*,\1,p'
 }
 
 guest_start() {
@@ -104,11 +105,12 @@ END-OF-SCRIPT
 exec chroot /new /bin/bash /tmp/.script"
 }
 
-# guest_test FILE [SECONDS]: a test that prints TAP; the numbers become ours.
+# guest_test FILE [SECONDS [VARIABLE=VALUE...]]: a test that prints TAP; the numbers become
+# ours.
 guest_test() {
 	local output line status=0
 	# On the console as well, for whoever waits, or wonders where it got stuck.
-	output=$(guest_run -t "${2:-300}" "'$1' 2>&1 | tee /dev/ttyS0; exit \${PIPESTATUS[0]}" 2>&1) ||
+	output=$(guest_run -t "${2:-300}" "${*:3} '$1' 2>&1 | tee /dev/ttyS0; exit \${PIPESTATUS[0]}" 2>&1) ||
 		status=$?
 	while IFS= read -r line; do
 		case $line in
