@@ -192,22 +192,25 @@ add_filter(struct tapbatch_remote *remote, unsigned int ifindex, uint32_t pref,
 		.eaction = copies ? TCA_EGRESS_MIRROR : TCA_EGRESS_REDIR,
 		.ifindex = to,
 	};
-	struct {
+	union {
 		struct tc_u32_sel sel;
-		struct tc_u32_key keys[2];
-	} match = { .sel = { .flags = TC_U32_TERMINAL, .nkeys = 2 } };
+		uint8_t room[sizeof(struct tc_u32_sel) + 2 * sizeof(struct tc_u32_key)];
+	} match = { .room = { 0 } };
 	struct nlattr *options, *actions, *action, *action_options;
+	struct tc_u32_key *keys = match.sel.keys;
 	char buffer[1024];
 	struct nlmsghdr *nlh;
 
+	match.sel.flags = TC_U32_TERMINAL;
+	match.sel.nkeys = 2;
 	/* Offsets count from the network header; keys are words of 32 bits. */
-	match.keys[0].off = -ETH_HLEN;
-	match.keys[1].off = -ETH_HLEN + 4;
+	keys[0].off = -ETH_HLEN;
+	keys[1].off = -ETH_HLEN + 4;
 	if (mac != NULL) {
-		memcpy(&match.keys[0].val, &mac->addr_bytes[0], 4);
-		memcpy(&match.keys[1].val, &mac->addr_bytes[4], 2);
-		match.keys[0].mask = RTE_BE32(0xffffffff);
-		match.keys[1].mask = RTE_BE32(0xffff0000);
+		memcpy(&keys[0].val, &mac->addr_bytes[0], 4);
+		memcpy(&keys[1].val, &mac->addr_bytes[4], 2);
+		keys[0].mask = RTE_BE32(0xffffffff);
+		keys[1].mask = RTE_BE32(0xffff0000);
 	}
 	nlh = begin_tc(buffer, RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_EXCL, &what);
 	mnl_attr_put_strz(nlh, TCA_KIND, "u32");
