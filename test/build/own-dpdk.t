@@ -17,8 +17,15 @@ ok "meson installs it" meson install -C b
 pmd=$(find "$work/inst" -path '*/dpdk/pmds-23.*/librte_net_tapbatch.so')
 ok "the driver lies in DPDK's folder for drivers of this ABI" test -n "$pmd"
 ok "our DPDK's testpmd loads it" loads_in "$DPDK_PREFIX/bin/dpdk-testpmd" "$pmd"
+plugin=$(find "$work/inst" -path '*/tapbatch/tapbatch_testpmd.so')
+ok "it loads the plug-in, which finds the driver" \
+	loads_in "$DPDK_PREFIX/bin/dpdk-testpmd" "$plugin" 'show port 0 tapbatch config'
+like "which adds its commands" "$(cat "$TEST_TMP/out")" 'Port 0: tx_batched 64'
 in_debian() { LD_LIBRARY_PATH='' loads_in /usr/bin/dpdk-testpmd "$1"; }
 ok "Debian's testpmd loads it" in_debian "$pmd"
+
+ok "the header of the driver's functions is installed" \
+	test -f "$work/inst/include/rte_pmd_tapbatch.h"
 
 # All packages that pkg-config knows but one.
 mkdir "$work/pc"

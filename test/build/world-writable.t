@@ -9,13 +9,15 @@ export TMPDIR=/tmp
 work=$(mktemp -d)
 at_exit "rm -rf $work"
 checkout "$work/src"
-unset DPDK_PREFIX TAPBATCH_PMD PKG_CONFIG_PATH LD_LIBRARY_PATH TAPBATCH_BUILD
+unset DPDK_PREFIX TAPBATCH_PMD TAPBATCH_TESTPMD PKG_CONFIG_PATH LD_LIBRARY_PATH TAPBATCH_BUILD
 cd "$work/src"
 
 ok "make builds there" make
 . build/env.sh
 ok "env.sh says which DPDK it was built for" test -x "$DPDK_PREFIX/bin/dpdk-testpmd"
 ok "testpmd loads the driver that env.sh names" loads_in dpdk-testpmd "$TAPBATCH_PMD"
+ok "and the plug-in" loads_in dpdk-testpmd "$TAPBATCH_TESTPMD" 'show port 0 tapbatch config'
+like "which adds its commands" "$(cat "$TEST_TMP/out")" 'Port 0: tx_batched 64'
 is "the first testpmd on PATH is that DPDK's" "$(type -P dpdk-testpmd)" "$DPDK_PREFIX/bin/dpdk-testpmd"
 
 before=$PATH:$LD_LIBRARY_PATH:$PKG_CONFIG_PATH

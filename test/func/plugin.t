@@ -125,7 +125,7 @@ is "watch shows three seconds and ends" "$(tail -n 1 <<<"$rows" | awk '{ print $
 is "in 80 columns" "$(awk 'length > 80' <<<"$shown")" ''
 # A second that a busy machine slept through is part of the next.
 is_between "with the packets that there were" \
-	"$(awk '{ n += $6 * ($1 - last); last = $1 } END { print n }' <<<"$rows")" \
+	"$(awk '{ n += $7 * ($1 - last); last = $1 } END { print n }' <<<"$rows")" \
 	"$(((after - before) / 2))" "$(((after - before) * 11 / 10))"
 shown=$(testpmd fwd 'tapbatch sweep 1 1')
 like "sweep says how packets are forwarded" "$shown" 'forwarding mode io, burst 32, coalesce tcp\+udp, 1 s each'

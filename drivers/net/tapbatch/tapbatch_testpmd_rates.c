@@ -134,48 +134,53 @@ rx_in_superframes(const struct sample *d)
 	return (double)(d->rx.split_packets + d->rx.superframes - d->rx.split_superframes);
 }
 
-static double
-calls_per_packet(const struct sample *d)
-{
-	return tapbatch_testpmd_ratio((double)(d->rx.syscalls + d->tx.syscalls),
-				      (double)(d->rx.packets + d->tx.packets));
-}
-
+/* A number in 5 characters or less: three decimals of a small one. */
 static const char *
-ratio_text(char text[TAPBATCH_TEXT], double ratio)
+short_text(char text[TAPBATCH_TEXT], double v)
 {
-	if (ratio >= 9.9995)
-		return tapbatch_testpmd_rate(text, ratio);
-	snprintf(text, TAPBATCH_TEXT, "%.3f", ratio);
+	static const char units[] = "kMGT";
+	int decimals = v < 9.9995 ? 3 : v < 99.95;
+	unsigned int i;
+
+	if (v < 999.5) {
+		snprintf(text, TAPBATCH_TEXT, "%.*f", v <= 0 ? 0 : decimals, v);
+		return text;
+	}
+	for (v /= 1000, i = 0; v >= 9999.5 && i < sizeof(units) - 2; i++)
+		v /= 1000;
+	snprintf(text, TAPBATCH_TEXT, "%.0f%c", v, units[i]);
 	return text;
 }
 
 static void
 print_watch_head(void)
 {
-	printf("%4s |%24s |%30s |\n", "", "Rx            ", "Tx               ");
-	printf("%4s |%7s%7s%6s%4s |%7s%7s%6s%4s%6s |%7s%7s\n", "s", "pkt/s", "bit/s", "batch",
-	       "sf%", "pkt/s", "bit/s", "batch", "sf%", "segs", "calls", "drops");
+	printf("%3s |%16s%14s |%18s\n", "", "Rx", "", "Tx");
+	printf("%3s |%7s%7s%6s%4s%6s |%7s%7s%6s%4s%6s%6s%6s\n", "s", "pkt/s", "bit/s", "batch",
+	       "sf%", "calls", "pkt/s", "bit/s", "batch", "sf%", "segs", "calls", "drops");
 }
 
 static void
 print_watch_row(uint32_t second, const struct sample *d)
 {
-	char text[6][TAPBATCH_TEXT];
+	char text[7][TAPBATCH_TEXT];
 	double t = d->seconds;
 
-	printf("%4u |%7s%7s%6.1f%4.0f |%7s%7s%6.1f%4.0f%6.1f |%7s%7s\n", second,
+	printf("%3u |%7s%7s%6.1f%4.0f%6s |%7s%7s%6.1f%4.0f%6.1f%6s%6s\n", second,
 	       tapbatch_testpmd_rate(text[0], (double)d->rx.packets / t),
 	       tapbatch_testpmd_rate(text[1], (double)d->rx.bytes * 8 / t),
 	       tapbatch_testpmd_ratio((double)d->rx.packets, (double)d->rx.batches),
 	       100 * tapbatch_testpmd_ratio(rx_in_superframes(d), (double)d->rx.packets),
-	       tapbatch_testpmd_rate(text[2], (double)d->tx.packets / t),
-	       tapbatch_testpmd_rate(text[3], (double)d->tx.bytes * 8 / t),
+	       short_text(text[2],
+			  tapbatch_testpmd_ratio((double)d->rx.syscalls, (double)d->rx.packets)),
+	       tapbatch_testpmd_rate(text[3], (double)d->tx.packets / t),
+	       tapbatch_testpmd_rate(text[4], (double)d->tx.bytes * 8 / t),
 	       tapbatch_testpmd_ratio((double)d->tx.packets, (double)d->tx.batches),
 	       100 * tapbatch_testpmd_ratio((double)d->tx.coalesced_packets, (double)d->tx.packets),
 	       tapbatch_testpmd_ratio((double)d->tx.coalesced_packets, (double)d->tx.superframes),
-	       ratio_text(text[4], calls_per_packet(d)),
-	       tapbatch_testpmd_rate(text[5], (double)(d->rx_drops + d->tx_drops) / t));
+	       short_text(text[5],
+			  tapbatch_testpmd_ratio((double)d->tx.syscalls, (double)d->tx.packets)),
+	       short_text(text[6], (double)(d->rx_drops + d->tx_drops) / t));
 	fflush(stdout);
 }
 
@@ -206,8 +211,8 @@ tapbatch_testpmd_watch(uint16_t port_id, uint32_t seconds)
 		tapbatch_testpmd_complain(port_id, ret);
 	else
 		printf("batch: packets per batch, sf%%: of packets that are in superframes,\n"
-		       "segs: packets per superframe, calls: system calls per packet,\n"
-		       "drops: packets that the kernel drops per second\n");
+		       "segs: packets per superframe, calls: system calls per packet (Rx: polls, "
+		       "too),\ndrops: packets that the kernel drops per second\n");
 }
 
 /* One line of a sweep, as text and as numbers. */
@@ -250,8 +255,8 @@ print_step(const struct step *s)
 
 	printf("%10u %8s %8s %7.2f %7.1f %5.0f %7.1f %8s %8s\n", s->tx_batched,
 	       tapbatch_testpmd_rate(text[0], s->packets), tapbatch_testpmd_rate(text[1], s->bits),
-	       s->gain, s->batch, 100 * s->share, s->segments, ratio_text(text[2], s->calls),
-	       tapbatch_testpmd_rate(text[3], s->drops));
+	       s->gain, s->batch, 100 * s->share, s->segments, short_text(text[2], s->calls),
+	       short_text(text[3], s->drops));
 	fflush(stdout);
 }
 
