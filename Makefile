@@ -12,7 +12,8 @@ export PATH
 
 TAPBATCH_BUILD ?= build
 
-.PHONY: all setup demo test test-unit test-build test-func test-vm bench bench-quick
+.PHONY: all setup demo test test-unit test-build test-func test-vm test-bench
+.PHONY: bench bench-quick bench-doc
 .PHONY: fuzz asan doc install lint check-format format clean
 
 all: setup
@@ -27,21 +28,25 @@ demo: all
 	@. $(TAPBATCH_BUILD)/env.sh && test/demo.sh
 
 test: all
-	@devtools/install-packages.sh test vm
-	@test/run unit build func vm
-test-unit test-build test-func: all
-	@devtools/install-packages.sh test
+	@devtools/install-packages.sh test bench vm
+	@test/run unit build func bench vm
+test-unit test-build test-func test-bench: all
+	@devtools/install-packages.sh test bench
 	@test/run $(@:test-%=%)
 test-vm: all
 	@devtools/install-packages.sh test vm
 	@test/run vm
 
+# All experiments in less than 20 minutes, or a few steps of each in 2: build/bench/report.html,
+# report.md, results.json. bench-doc then takes that over into doc/report and README.
 bench: all
 	@devtools/install-packages.sh bench
 	@. $(TAPBATCH_BUILD)/env.sh && $(TAPBATCH_BUILD)/app/perf/dpdk-tapbatch-perf --report $(TAPBATCH_BUILD)/bench
 bench-quick: all
 	@devtools/install-packages.sh bench
 	@. $(TAPBATCH_BUILD)/env.sh && $(TAPBATCH_BUILD)/app/perf/dpdk-tapbatch-perf --quick --report $(TAPBATCH_BUILD)/bench
+bench-doc:
+	@devtools/bench-doc.sh $(TAPBATCH_BUILD)/bench
 
 # With address and undefined-behaviour sanitizers: test/run --sanitize GROUP
 asan: TAPBATCH_BUILD := build-asan

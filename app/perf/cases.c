@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cases.h"
 #include "forwarder.h"
@@ -171,14 +172,25 @@ build_flows(struct case_list *list)
 void
 build_scale(struct case_list *list)
 {
-	for (uint16_t queues = 1; queues <= 4; queues = (uint16_t)(queues * 2)) {
-		struct run run = small_packets();
-		char parameter[32];
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	int most = list->options->threads != 0 ? (int)list->options->threads : (int)(cores / 2);
 
-		run.queues = queues;
-		snprintf(parameter, sizeof(parameter), "%u queues", queues);
-		add_cases(list, parameter, &run);
-	}
+	for (uint16_t threads = 1; threads == 1 || threads <= most;
+	     threads = (uint16_t)(threads * 2))
+		for (uint16_t queues = threads; queues <= 4 * threads && queues <= JOB_MAX_QUEUES;
+		     queues = (uint16_t)(queues * 2)) {
+			struct run run = small_packets();
+			char parameter[32];
+
+			/* With more than one core, what counts is a queue for each. */
+			if (threads > 1 && queues > threads)
+				break;
+			run.queues = queues;
+			run.threads = threads;
+			snprintf(parameter, sizeof(parameter), "%u with %u core%s each side",
+				 queues, threads, threads > 1 ? "s" : "");
+			add_cases(list, parameter, &run);
+		}
 }
 
 void

@@ -41,7 +41,7 @@ struct case_list {
 struct experiment {
 	const char *name;
 	const char *title;
-	const char *origin;              /* where the idea is from, with the figures it had there */
+	const char *origin;              /* the change to the kernel that it is named after */
 	const char *parameter;           /* what varies beside the driver; NULL: nothing */
 	const char *reference;           /* driver that ratios are taken against */
 	const char *reference_parameter; /* or else: the same driver with this number first */

@@ -134,8 +134,7 @@ static const struct experiment experiments[] = {
 	{
 		.name = "reader",
 		.title = "64-byte UDP, ways to wait: generator -> tap -> bridge -> port",
-		.origin = "From \"tun: check the queue before sleeping\": 731 -> 783 kpps, across "
-			  "sockets 558 -> 690 kpps.",
+		.origin = "tun: check the queue before sleeping",
 		.parameter = "receiver",
 		.reference = "net_tap",
 		.main = M_RX_MPPS,
@@ -148,8 +147,7 @@ static const struct experiment experiments[] = {
 	{
 		.name = "no-wakeups",
 		.title = "a receive flood, and a light load: what being woken costs",
-		.origin = "From \"vhost_net: stop polling the socket while receiving\": 1.37 -> "
-			  "1.50 Mpps.",
+		.origin = "vhost_net: stop polling the socket while receiving",
 		.parameter = "load, receiver",
 		.reference = "net_tap",
 		.main = M_RX_MPPS,
@@ -162,7 +160,7 @@ static const struct experiment experiments[] = {
 	{
 		.name = "batching",
 		.title = "packets that go in together: tx_batched from 0 to 64 at burst 128",
-		.origin = "From \"tun: rx batching with MSG_MORE\": 0.90 -> 1.09 Mpps at 48.",
+		.origin = "tun: rx batching with MSG_MORE",
 		.parameter = "tx_batched (pkts)",
 		.reference_parameter = "0",
 		.main = M_RX_MPPS,
@@ -175,9 +173,7 @@ static const struct experiment experiments[] = {
 	{
 		.name = "congestion",
 		.title = "1400-byte messages to a reader that is held back, by ring length",
-		.origin =
-			"From \"tun: full ring, stop the queue or drop\": sent 2341 -> 9121 Mb/s, "
-			"received 1207 -> 1730.",
+		.origin = "tun: full ring, stop the queue or drop",
 		.parameter = "txqlen (pkts)",
 		.reference = "net_tap",
 		.main = M_RX_GBPS,
@@ -190,9 +186,7 @@ static const struct experiment experiments[] = {
 	{
 		.name = "dequeue",
 		.title = "a receive flood: burst size and kind of buffers",
-		.origin =
-			"From \"vhost_net: batch dequeue from the ring\": 1.88 -> 2.25 Mpps small, "
-			"1.83 -> 2.10 mergeable.",
+		.origin = "vhost_net: batch dequeue from the ring",
 		.parameter = "burst (pkts)",
 		.reference_parameter = "1",
 		.main = M_RX_MPPS,
@@ -216,7 +210,7 @@ static const struct experiment experiments[] = {
 	},
 	{
 		.name = "scale",
-		.title = "queues of a port, all served by one core each side",
+		.title = "queues of a port, and cores that serve them, as far as there are any",
 		.parameter = "queues",
 		.reference = "net_tap",
 		.main = M_RX_MPPS,

@@ -60,6 +60,7 @@ struct job {
 	struct traffic traffic;
 	uint16_t burst;
 	uint16_t queues;
+	uint16_t threads;     /* that share the queues, 0: one */
 	uint16_t descriptors; /* of a queue, 0: the driver's choice */
 	uint32_t data_room;   /* of the mbufs that receive, 0: 2048 and headroom */
 	uint16_t segments;    /* in a superframe written by hand */

@@ -27,6 +27,7 @@ enum {
 	OPT_REPORT,
 	OPT_STRICT,
 	OPT_BUDGET,
+	OPT_THREADS,
 	OPT_DRY_RUN,
 };
 
@@ -37,6 +38,7 @@ static const struct option long_options[] = {
 	{ "secs", required_argument, NULL, 's' },
 	{ "warm-up", required_argument, NULL, OPT_WARM_UP },
 	{ "cores", required_argument, NULL, OPT_CORES },
+	{ "threads", required_argument, NULL, OPT_THREADS },
 	{ "quick", no_argument, NULL, OPT_QUICK },
 	{ "devargs", required_argument, NULL, OPT_DEVARGS },
 	{ "budget", required_argument, NULL, OPT_BUDGET },
@@ -62,6 +64,7 @@ usage(const char *program)
 	       "  -s, --secs S           seconds that each is measured, such as 0.5\n"
 	       "      --warm-up S        seconds before that (default 0.3)\n"
 	       "      --cores TX,RX      cores of sender and receiver (default 0,1)\n"
+	       "      --threads N        scale: most threads each side (default: half the cores)\n"
 	       "      --budget MIN       minutes for all, at the cost of repetitions (default 18)\n"
 	       "      --dry-run          only say how many cases and about how long\n"
 	       "      --quick            one short repetition, of ranges only a few steps\n"
@@ -179,6 +182,11 @@ parse_one(struct options *o, int option)
 		return parse_cores(o, optarg);
 	case OPT_QUICK:
 		o->quick = true;
+		return true;
+	case OPT_THREADS:
+		if (!parse_number(optarg, "threads", 1, 8, &number))
+			return false;
+		o->threads = (unsigned int)number;
 		return true;
 	case OPT_BUDGET:
 		if (!parse_number(optarg, "budget", 0.01, 10000, &number))

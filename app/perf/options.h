@@ -18,7 +18,8 @@ struct options {
 	unsigned int measure_ms;                   /* 0: the experiment's own */
 	unsigned int warm_up_ms;
 	int tx_core, rx_core;
-	double budget_s; /* for all experiments; repetitions are left out rather */
+	unsigned int threads; /* scale: most cores of each side, 0: as many as there are */
+	double budget_s;      /* for all experiments; repetitions are left out rather */
 	bool quick;
 	bool dry_run;
 	bool list;

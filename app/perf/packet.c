@@ -110,7 +110,7 @@ generator_init(struct generator *g, const struct traffic *t)
 		.tcp = t->tcp,
 		.tag = traffic_header(t),
 		.mark = t->mark,
-		.flows = t->flows,
+		.end = t->flows,
 		.tcp_seq = 1,
 	};
 	if (t->flows == 0 || t->flows > JOB_MAX_FLOWS)
@@ -135,6 +135,16 @@ generator_init(struct generator *g, const struct traffic *t)
 			break;
 	}
 	return g->nb_cycle == 0 ? "no packet sizes" : NULL;
+}
+
+void
+generator_share(struct generator *g, uint32_t i, uint32_t n)
+{
+	uint32_t flows = g->end;
+
+	g->first = flows * i / n;
+	g->end = flows * (i + 1) / n;
+	g->flow = g->first;
 }
 
 void

@@ -50,8 +50,8 @@ struct generator {
 	bool tcp;
 	uint16_t tag; /* offset of the tag */
 	uint16_t mark;
-	uint32_t flow; /* of the next packet */
-	uint32_t flows;
+	uint32_t flow; /* of the next packet, from first to end */
+	uint32_t first, end;
 	uint32_t number;  /* of the next packet, within its flow */
 	uint32_t tcp_seq; /* its sequence number */
 	uint16_t max_size;
@@ -73,6 +73,10 @@ void packet_fill(uint8_t *data, uint16_t max_size);
 
 /* @return NULL, or why such traffic cannot be made */
 const char *generator_init(struct generator *g, const struct traffic *t);
+
+/* Takes the i-th of n shares of the flows; none may be empty. */
+void generator_share(struct generator *g, uint32_t i, uint32_t n);
+
 void checker_init(struct checker *c, const struct traffic *t);
 
 /*
@@ -102,8 +106,8 @@ packet_tag(uint16_t mark, uint32_t flow, uint32_t number)
 static inline void
 generator_advance(struct generator *g, uint16_t payload)
 {
-	if (++g->flow == g->flows) {
-		g->flow = 0;
+	if (++g->flow == g->end) {
+		g->flow = g->first;
 		g->number++;
 		g->tcp_seq += payload;
 	}

@@ -21,7 +21,8 @@ from matplotlib.ticker import FuncFormatter  # noqa: E402
 
 # Okabe and Ito's colours, told apart by everybody; one per driver in all plots.
 COLOURS = {
-    "tapbatch-uring": "#0072B2",
+    "tapbatch": "#0072B2",
+    "tapbatch-uring": "#117733",
     "tapbatch-rw": "#56B4E9",
     "tapbatch-vhost": "#004466",
     "tapbatch-plain": "#8FB8DE",
@@ -33,7 +34,12 @@ COLOURS = {
     "raw-uring": "#555555",
     "raw-superframe": "#222222",
     "net_null": "#009E73",
+    "vhost_bridge": "#0072B2",
+    "testpmd": "#D55E00",
+    "testpmd-tapbatch": "#56B4E9",
 }
+OURS = ("tapbatch", "vhost_bridge")
+STATUS = {"invalid": "INVALID", "failed": "FAILED", "unsupported": "not possible"}
 MARKERS = "osD^vP*"
 LOG_RANGE = 40  # axes are logarithmic where values differ more than this
 
@@ -65,11 +71,25 @@ def format_value(v, decimals):
     return f"{v:.{decimals}f}"
 
 
-def axis_label(experiment):
+def main_of(experiment, case):
+    return case.get("main", experiment["main"])
+
+
+def main_value(experiment, case):
+    return value(case, main_of(experiment, case))
+
+
+def column_of(experiment, metric):
+    """The table's column of a metric, with its heading, unit and decimals."""
     for column in experiment["columns"]:
-        if column["metric"] == experiment["main"]:
-            return f"{column['heading']} ({column['unit']})"
-    return experiment["main"]
+        if column["metric"] == metric:
+            return column
+    return {"heading": metric, "unit": "", "decimals": 2}
+
+
+def axis_label(experiment, metric=None):
+    column = column_of(experiment, metric or experiment["main"])
+    return f"{column['heading']} ({column['unit']})"
 
 
 def unique(items):
@@ -140,20 +160,22 @@ def plot_lines(experiment, cases):
 
 def plot_bars(experiment, cases):
     """A bar for each driver, a panel for each parameter."""
-    main = experiment["main"]
-    decimals = next((c["decimals"] for c in experiment["columns"] if c["metric"] == main), 2)
-    cases = [c for c in cases if value(c, main)]
     panels = unique(c["parameter"] for c in cases)
     heights = [sum(c["parameter"] == p for c in cases) for p in panels]
     figure, axes = plt.subplots(len(panels), 1, squeeze=False,
                                 figsize=(8, 0.34 * sum(heights) + 0.85 * len(panels) + 0.2),
                                 gridspec_kw={"height_ratios": [h + 0.6 for h in heights]})
     # One scale for all panels where that leaves none of them empty.
-    largest = {p: max(value(c, main)[2] for c in cases if c["parameter"] == p) for p in panels}
-    common = max(largest.values()) < 5 * min(largest.values())
+    largest = {p: max(main_value(experiment, c)[2] for c in cases if c["parameter"] == p)
+               for p in panels}
+    metrics = {p: next(main_of(experiment, c) for c in cases if c["parameter"] == p)
+               for p in panels}
+    one_metric = len(set(metrics.values())) == 1
+    common = one_metric and max(largest.values()) < 5 * min(largest.values())
     for axis, panel in zip(axes[:, 0], panels):
         inside = [c for c in cases if c["parameter"] == panel][::-1]
-        points = [value(c, main) for c in inside]
+        points = [main_value(experiment, c) for c in inside]
+        decimals = column_of(experiment, metrics[panel])["decimals"]
         medians = [p[0] for p in points]
         axis.barh(range(len(inside)), medians, height=0.72, xerr=error_bars(points),
                   color=[COLOURS.get(c["driver"], "#999999") for c in inside],
@@ -167,7 +189,7 @@ def plot_bars(experiment, cases):
         if axis.get_xscale() == "log":
             axis.set_xlim(min(medians) / 2, right * 2.6)
         else:
-            axis.set_xlim(0, right * 1.22)
+            axis.set_xlim(0, right * 1.22 or 1)
         for i, (case, point) in enumerate(zip(inside, points)):
             text = format_value(point[0], decimals)
             if "ratio" in case and case["driver"] != experiment["reference"]:
@@ -176,14 +198,15 @@ def plot_bars(experiment, cases):
                           va="center", fontsize=9)
         if panel:
             axis.set_title(panel, fontsize=10, loc="left")
-    axes[-1, 0].set_xlabel(axis_label(experiment))
+        if axis is axes[-1, 0] or not one_metric:
+            axis.set_xlabel(axis_label(experiment, metrics[panel]))
     figure.tight_layout()
     return figure
 
 
 def plot(experiment, folder):
     """Writes the plot; its name without ending, or None if there is nothing to show."""
-    cases = [c for c in experiment["cases"] if value(c, experiment["main"])]
+    cases = [c for c in experiment["cases"] if main_value(experiment, c)]
     if not cases:
         return None
     numbered = [number_of(c["parameter"])[0] for c in cases]
@@ -210,17 +233,74 @@ def table(experiment):
     for case in experiment["cases"]:
         row = [case["driver"]] + ([case["parameter"]] if experiment["parameter"] else [])
         if not case["metrics"]:
-            rows.append(row + [f"{case['status']}: {case['why']}"])
+            rows.append(row + [f"{STATUS[case['status']]}: {case['why']}"])
             continue
         for column in experiment["columns"]:
             v = value(case, column["metric"])
             row.append(format_value(v[0], column["decimals"]) if v else "-")
-        v = value(case, experiment["main"])
-        decimals = next((c["decimals"] for c in experiment["columns"]
-                         if c["metric"] == experiment["main"]), 2)
+        v = main_value(experiment, case)
+        decimals = column_of(experiment, main_of(experiment, case))["decimals"]
         row.append(f"{v[1]:.{decimals}f} - {v[2]:.{decimals}f}" if v else "-")
         if ratio:
             row.append(f"{case['ratio']['median']:.3g}" if "ratio" in case else "-")
+        rows.append(row)
+    return head, rows
+
+
+CPU = [
+    ("tx_user_ns", "sender, user (ns/pkt)", 0),
+    ("tx_system_ns", "sender, system (ns/pkt)", 0),
+    ("rx_user_ns", "receiver, user (ns/pkt)", 0),
+    ("rx_system_ns", "receiver, system (ns/pkt)", 0),
+    ("other_cpu_ns", "other threads, softirqs (ns/pkt)", 0),
+    ("forwarder_user_percent", "forwarder, user (% of a core)", 0),
+    ("forwarder_system_percent", "forwarder, system (% of a core)", 0),
+    ("tx_cycles", "sender (cycles/pkt)", 0),
+    ("tx_instructions", "sender (instructions/pkt)", 0),
+    ("tx_cache_misses", "sender (cache misses/pkt)", 2),
+    ("rx_cycles", "receiver (cycles/pkt)", 0),
+    ("rx_instructions", "receiver (instructions/pkt)", 0),
+    ("rx_cache_misses", "receiver (cache misses/pkt)", 2),
+]
+
+
+def cpu_table(experiment):
+    """CPU time of each thread for each row, and the processor's counters if there are any."""
+    columns = [c for c in CPU if any(c[0] in case["metrics"] for case in experiment["cases"])]
+    if not columns:
+        return None
+    head = ["driver"] + ([experiment["parameter"]] if experiment["parameter"] else [])
+    head += [c[1] for c in columns]
+    rows = []
+    for case in experiment["cases"]:
+        if not case["metrics"]:
+            continue
+        row = [case["driver"]] + ([case["parameter"]] if experiment["parameter"] else [])
+        for metric, _, decimals in columns:
+            v = value(case, metric)
+            row.append(format_value(v[0], decimals) if v else "-")
+        rows.append(row)
+    return head, rows
+
+
+def original_table(experiment):
+    """The kernel's own figures, and the cases of ours that come nearest."""
+    if not experiment.get("original"):
+        return None
+    head = ["measured", "kernel's: before", "after", "gain", "ours: before", "after", "gain",
+            "ours: cases"]
+    rows = []
+    for o in experiment["original"]:
+        row = [f"{o['what']} ({o['unit']})", f"{o['before']:.4g}", f"{o['after']:.4g}",
+               f"{o['after'] / o['before']:.2f}"]
+        ours = o.get("ours")
+        if ours:
+            gain = f"{ours['after'] / ours['before']:.2f}" if ours["before"] else "-"
+            row += [f"{ours['before']:.4g}", f"{ours['after']:.4g}", gain,
+                    f"{ours['driver_before']}, {ours['case_before']} -> "
+                    f"{ours['driver_after']}, {ours['case_after']}"]
+        else:
+            row += ["-", "-", "-", "not measured"]
         rows.append(row)
     return head, rows
 
@@ -231,7 +311,10 @@ def remarks(experiment):
     for case in experiment["cases"]:
         name = f"{case['driver']} {case['parameter']}".strip()
         if case["status"] in ("invalid", "failed") and case["metrics"]:
-            found.append(f"{name}: some runs do not count ({case['why']})")
+            found.append(f"{name}: INVALID in some runs, which do not count: {case['why']}")
+        if "repeated" in case:
+            found.append(f"{name}: {case['repeated']['runs']} runs did not count and were tried "
+                         f"again, the first: {case['repeated']['why']}")
         share = case["metrics"].get("core_share_percent")
         if share and share["min"] < 94:
             found.append(f"{name}: disturbed, others took up to {100 - share['min']:.0f} % of a core")
@@ -245,6 +328,8 @@ def machine(results):
         ("CPU", f"{results['cpu']}, {results['cores']} cores"),
         ("kernel", f"Linux {results['kernel']}"),
         ("DPDK", results["dpdk"]),
+        ("processor's counters", results["processor counters"]),
+        ("wake-ups", results["wake-ups"]),
     ]
 
 
@@ -261,6 +346,26 @@ td:first-child,th:first-child{text-align:left}
 .note{color:#666;font-size:13px}"""
 
 
+def html_table(head, rows):
+    e = html.escape
+    out = ["<table><tr>" + "".join(f"<th>{e(h)}</th>" for h in head) + "</tr>"]
+    for row in rows:
+        ours = " class='ours'" if row[0].startswith(OURS) else ""
+        span = f" colspan='{len(head) - len(row) + 1}' style='text-align:left'"
+        cells = [f"<td>{e(cell)}</td>" for cell in row]
+        if len(row) < len(head):
+            cells[-1] = f"<td{span}>{e(row[-1])}</td>"
+        out.append(f"<tr{ours}>" + "".join(cells) + "</tr>")
+    return out + ["</table>"]
+
+
+def markdown_table(head, rows):
+    out = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for row in rows:
+        out.append("| " + " | ".join(row + [""] * (len(head) - len(row))) + " |")
+    return out + [""]
+
+
 def write_html(results, plots, folder):
     e = html.escape
     out = ["<!DOCTYPE html><html lang='en'><meta charset='utf-8'>",
@@ -274,19 +379,15 @@ def write_html(results, plots, folder):
         out.append(f"<h2 id='{e(experiment['name'])}'>{e(experiment['name'])}</h2>")
         out.append(f"<p>{e(experiment['title'])}</p>")
         if experiment["origin"]:
-            out.append(f"<p><em>{e(experiment['origin'])}</em></p>")
+            out.append(f"<p>After <em>{e(experiment['origin'])}</em>.</p>")
+            out += html_table(*original_table(experiment))
         if plots.get(experiment["name"]):
             name = plots[experiment["name"]]
             out.append(f"<p><img src='{e(name)}.svg' alt='plot of {e(experiment['name'])}'></p>")
-        out.append("<table><tr>" + "".join(f"<th>{e(h)}</th>" for h in head) + "</tr>")
-        for row in rows:
-            ours = " class='ours'" if row[0].startswith("tapbatch") else ""
-            span = f" colspan='{len(head) - len(row) + 1}' style='text-align:left'"
-            cells = [f"<td>{e(cell)}</td>" for cell in row]
-            if len(row) < len(head):
-                cells[-1] = f"<td{span}>{e(row[-1])}</td>"
-            out.append(f"<tr{ours}>" + "".join(cells) + "</tr>")
-        out.append("</table>")
+        out += html_table(head, rows)
+        if cpu_table(experiment):
+            out.append("<details><summary>CPU of each row</summary>")
+            out += html_table(*cpu_table(experiment)) + ["</details>"]
         out += [f"<p class='note'>{e(r)}</p>" for r in remarks(experiment)]
     with open(os.path.join(folder, "report.html"), "w", encoding="utf-8") as f:
         f.write("\n".join(out) + "\n")
@@ -300,15 +401,14 @@ def write_markdown(results, plots, folder):
         head, rows = table(experiment)
         out += [f"## {experiment['name']}", "", experiment["title"], ""]
         if experiment["origin"]:
-            out += [f"*{experiment['origin']}*", ""]
+            out += [f"After *{experiment['origin']}*.", ""]
+            out += markdown_table(*original_table(experiment))
         if plots.get(experiment["name"]):
             out += [f"![plot]({plots[experiment['name']]}.svg)", ""]
-        out.append("| " + " | ".join(head) + " |")
-        out.append("|" + "---|" * len(head))
-        for row in rows:
-            row = row + [""] * (len(head) - len(row))
-            out.append("| " + " | ".join(row) + " |")
-        out.append("")
+        out += markdown_table(head, rows)
+        if cpu_table(experiment):
+            out += ["<details><summary>CPU of each row</summary>", ""]
+            out += markdown_table(*cpu_table(experiment)) + ["</details>", ""]
         out += [f"- {r}" for r in remarks(experiment)] + [""]
     with open(os.path.join(folder, "report.md"), "w", encoding="utf-8") as f:
         f.write("\n".join(out))

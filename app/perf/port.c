@@ -19,6 +19,7 @@
 
 #include "packet.h"
 #include "port.h"
+#include "threads.h"
 
 #define POOL_SIZE 8191 /* mbufs; enough for every queue's descriptors and the bursts */
 #define POOL_CACHE 256
@@ -49,19 +50,21 @@ advise_huge_pages(const struct rte_memseg_list *list, const struct rte_memseg *f
 bool
 port_eal(struct worker *w)
 {
-	char core[16], vdev[sizeof(w->job.vdev) + 8], peer[sizeof(vdev)],
+	char cores[80], vdev[sizeof(w->job.vdev) + 8], peer[sizeof(vdev)],
 		plugin[sizeof(w->job.plugin)];
 	unsigned int ports = w->job.peer_vdev[0] != '\0' ? 2 : 1;
 	char *argv[20];
-	int argc = 0;
+	int argc = 0, at = 0;
 
-	snprintf(core, sizeof(core), "%d", w->job.core);
+	for (int i = 0; i == 0 || i < w->job.threads; i++)
+		at += snprintf(cores + at, sizeof(cores) - (size_t)at, "%s%d@%d", i ? "," : "", i,
+			       thread_core(&w->job, i));
 	snprintf(vdev, sizeof(vdev), "--vdev=%s", w->job.vdev);
 	snprintf(peer, sizeof(peer), "--vdev=%s", w->job.peer_vdev);
 	snprintf(plugin, sizeof(plugin), "%s", w->job.plugin);
 	argv[argc++] = (char *)(uintptr_t) "dpdk-tapbatch-perf";
-	argv[argc++] = (char *)(uintptr_t) "-l";
-	argv[argc++] = core;
+	argv[argc++] = (char *)(uintptr_t) "--lcores";
+	argv[argc++] = cores;
 	argv[argc++] = (char *)(uintptr_t) "--no-huge";
 	argv[argc++] = (char *)(uintptr_t) "-m";
 	argv[argc++] = (char *)(uintptr_t)MEMORY_MB;

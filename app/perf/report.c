@@ -18,6 +18,7 @@
 #include <rte_version.h>
 
 #include "events.h"
+#include "original.h"
 #include "process.h"
 #include "report.h"
 
@@ -132,6 +133,30 @@ case_json(const struct experiment *e, const struct case_list *list, const struct
 	return object;
 }
 
+static json_t *
+originals_json(const struct experiment *e, const struct case_list *list)
+{
+	json_t *all = json_array();
+	const struct original *o;
+
+	for (size_t i = 0; (o = original_get(e, i)) != NULL; i++) {
+		json_t *object = json_pack("{s:s, s:s, s:f, s:f}", "what", o->what, "unit", o->unit,
+					   "before", o->before, "after", o->after);
+		double ours[2];
+
+		original_ours(o, list, ours);
+		if (!isnan(ours[0]) && !isnan(ours[1]))
+			json_object_set_new(object, "ours",
+					    json_pack("{s:f, s:f, s:s, s:s, s:s, s:s}", "before",
+						      ours[0], "after", ours[1], "driver_before",
+						      o->driver[0], "driver_after", o->driver[1],
+						      "case_before", o->parameter[0], "case_after",
+						      o->parameter[1]));
+		json_array_append_new(all, object);
+	}
+	return all;
+}
+
 void
 report_add(struct report *r, const struct experiment *e, const struct case_list *list)
 {
@@ -151,6 +176,7 @@ report_add(struct report *r, const struct experiment *e, const struct case_list 
 			   e->parameter ? e->parameter : "", "reference",
 			   e->reference ? e->reference : "", "main", metric_info[e->main].name,
 			   "less_is_better", e->less_is_better, "columns", columns, "cases", cases);
+	json_object_set_new(object, "original", originals_json(e, list));
 	json_array_append_new(r->experiments, object);
 }
 

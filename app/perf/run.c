@@ -89,6 +89,7 @@ run_make_job(struct job *job, const struct run *run, const struct driver *d, enu
 		.traffic = run->traffic,
 		.burst = role == ROLE_SEND ? run->tx_burst : run->rx_burst,
 		.queues = run->queues,
+		.threads = run->threads,
 		.tracepoint = run_tracepoint,
 	};
 	snprintf(job->iface, sizeof(job->iface), "%s", iface);

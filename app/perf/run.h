@@ -43,6 +43,7 @@ struct run {
 	uint16_t tx_burst;
 	uint16_t rx_burst;
 	uint16_t queues;
+	uint16_t threads;     /* of sender and receiver each, that share the queues */
 	uint16_t segments;    /* of a superframe, raw sender */
 	uint32_t data_room;   /* of the receiver's mbufs */
 	uint32_t hold_ns;     /* what the receiver dawdles over each packet */

@@ -9,6 +9,7 @@
 
 #include "packet.h"
 #include "port.h"
+#include "threads.h"
 
 /* @return how many went; less than n only when the time is over */
 static uint16_t
@@ -27,33 +28,40 @@ send_burst(struct worker *w, uint16_t port, uint16_t queue, struct rte_mbuf **bu
 	return sent;
 }
 
+static struct rte_mempool *pool;
+static struct generator generator;
+
 static void
-send_loop(struct worker *w, struct port *p, struct generator *g)
+send_loop(struct worker *w, uint16_t port)
 {
 	struct rte_mbuf *burst[JOB_MAX_BURST];
 	uint16_t queues = w->job.queues ? w->job.queues : 1;
+	uint16_t threads = w->job.threads ? w->job.threads : 1;
+	struct generator g = generator;
 	uint16_t n = w->job.burst;
-	uint16_t queue = 0;
+	uint16_t queue = w->thread;
 
+	generator_share(&g, w->thread, threads);
+	worker_begin(w);
 	while (!worker_over(w)) {
 		uint64_t bytes = 0;
 		uint16_t sent;
 
-		if (unlikely(rte_pktmbuf_alloc_bulk(p->tx_pool, burst, n) < 0)) {
+		if (unlikely(rte_pktmbuf_alloc_bulk(pool, burst, n) < 0)) {
 			/* The driver keeps packets back; an empty burst lets it clean up. */
 			w->count.idle++;
-			rte_eth_tx_burst(p->id, queue, burst, 0);
+			rte_eth_tx_burst(port, queue, burst, 0);
 			continue;
 		}
 		for (uint16_t i = 0; i < n; i++) {
 			struct rte_mbuf *m = burst[i];
-			uint16_t len = generator_next(g, rte_pktmbuf_mtod(m, uint8_t *));
+			uint16_t len = generator_next(&g, rte_pktmbuf_mtod(m, uint8_t *));
 
 			m->data_len = len;
 			m->pkt_len = len;
 			bytes += len;
 		}
-		sent = send_burst(w, p->id, queue, burst, n);
+		sent = send_burst(w, port, queue, burst, n);
 		if (unlikely(sent < n)) {
 			for (uint16_t i = sent; i < n; i++)
 				bytes -= burst[i]->pkt_len;
@@ -62,24 +70,25 @@ send_loop(struct worker *w, struct port *p, struct generator *g)
 		w->count.calls++;
 		w->count.packets += sent;
 		w->count.bytes += bytes;
-		if (++queue == queues)
-			queue = 0;
+		queue = (uint16_t)(queue + threads);
+		if (queue >= queues)
+			queue = w->thread;
 	}
 }
 
 bool
 send_dpdk(struct worker *w)
 {
-	static struct generator g;
 	struct port p = { 0 };
-	const char *why = generator_init(&g, &w->job.traffic);
+	const char *why = generator_init(&generator, &w->job.traffic);
 
 	if (why != NULL)
 		return worker_fail(w, "%s", why);
 	if (!port_eal(w) || !port_start(w, &p) || !worker_ready(w))
 		return false;
-	worker_begin(w);
-	send_loop(w, &p, &g);
+	pool = p.tx_pool;
+	if (!threads_run(w, send_loop, p.id))
+		return false;
 	port_stop(w, &p);
 	return true;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "original.h"
 #include "report.h"
 
 #define CELL 8 /* characters of a number or its heading */
@@ -140,6 +141,28 @@ notes(const struct experiment *e, const struct case_list *list)
 		       disturbed, runs, 100 - least);
 }
 
+/* The kernel's figures, and ours. */
+static void
+originals(const struct experiment *e, const struct case_list *list)
+{
+	const struct original *o;
+
+	if (e->origin == NULL)
+		return;
+	printf("\n  After \"%s\":\n", e->origin);
+	for (size_t i = 0; (o = original_get(e, i)) != NULL; i++) {
+		double ours[2];
+
+		original_ours(o, list, ours);
+		printf("  %-25s there %g -> %g %s (x%.2f)", o->what, o->before, o->after, o->unit,
+		       o->after / o->before);
+		if (ours[0] > 0 && !isnan(ours[1]))
+			printf(", here %.*f -> %.*f (x%.2f)", ours[1] < 10 ? 2 : 0, ours[0],
+			       ours[1] < 10 ? 2 : 0, ours[1], ours[1] / ours[0]);
+		printf("\n");
+	}
+}
+
 void
 report_table(const struct experiment *e, const struct case_list *list)
 {
@@ -151,7 +174,6 @@ report_table(const struct experiment *e, const struct case_list *list)
 	for (size_t i = 0; i < list->n; i++)
 		row(e, list, &list->cases[i], driver, parameter);
 	notes(e, list);
-	if (e->origin != NULL)
-		printf("\n  %s\n", e->origin);
+	originals(e, list);
 	fflush(stdout);
 }

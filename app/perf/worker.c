@@ -113,6 +113,8 @@ take_snapshot(struct worker *w, struct snapshot *s)
 	s->system_ns = timeval_ns(&thread.ru_stime);
 	all = timeval_ns(&process.ru_utime) + timeval_ns(&process.ru_stime);
 	s->other_ns = all > s->user_ns + s->system_ns ? all - s->user_ns - s->system_ns : 0;
+	if (w->main != NULL)
+		return; /* what follows is the process's */
 	s->switches = (uint64_t)process.ru_nvcsw;
 	events_read(s->events);
 }
@@ -168,8 +170,10 @@ senders_ended(struct worker *w)
 {
 	char type;
 
+	if (w->main != NULL)
+		return __atomic_load_n(&w->main->senders_ended, __ATOMIC_ACQUIRE);
 	if (!w->senders_ended && recv(w->fd, &type, 1, MSG_DONTWAIT) == 1)
-		w->senders_ended = true;
+		__atomic_store_n(&w->senders_ended, true, __ATOMIC_RELEASE);
 	return w->senders_ended;
 }
 

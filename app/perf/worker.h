@@ -38,6 +38,8 @@ struct worker {
 	double ticks_per_ns;
 	bool finished; /* the parent has been told */
 	bool senders_ended;
+	uint16_t thread;           /* number of this one among the job's */
+	const struct worker *main; /* of a further thread: who talks to the parent */
 };
 
 /* Runs the job that the parent sends over fd. Returns the exit status. */
