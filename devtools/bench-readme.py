@@ -34,7 +34,8 @@ ROWS = [
 ]
 BRIDGE = [
     ("64 bytes, host to guest", "bridge", "64 B to guest", "rx_mpps", 1, "M/s", 2),
-    ("64 bytes, guest to host", "bridge", "64 B from guest", "rx_mpps", 1, "M/s", 2),
+    ("64 bytes, guest to host", "bridge", "64 B to host", "rx_mpps", 1, "M/s", 2),
+    ("the same, one flow", "bridge", "1 flow, to host", "rx_mpps", 1, "M/s", 2),
     ("TCP, kernel to kernel", "bridge", "TCP to guest", "stream_gbps", 1, "Gb/s", 2),
 ]
 
@@ -89,7 +90,7 @@ def table(results, rows, columns, heads, base, ours):
 
 
 def tables(results):
-    out = [f"Measured on {results['cores']} cores of an {results['cpu']}, Linux "
+    out = [f"Measured on {results['cores']} cores ({results['cpu']}), Linux "
            f"{results['kernel']}, DPDK {results['dpdk'].removeprefix('DPDK ')}, "
            f"{results['date']}, by `{results['command']}`. Medians of runs in turn; the last "
            f"column is how many times better.", ""]

@@ -248,9 +248,11 @@ build_bridge(struct case_list *list)
 	run.traffic.flows = 1;
 	for (size_t i = 0; list->drivers[i] != NULL; i++)
 		add_forwarded(list, i, "64 B to guest", &run, false);
+	for (size_t i = 0; list->drivers[i] != NULL; i++)
+		add_forwarded(list, i, "1 flow, to host", &run, true);
 	run.traffic.flows = ALL_FLOWS;
 	for (size_t i = 0; list->drivers[i] != NULL; i++)
-		add_forwarded(list, i, "64 B from guest", &run, true);
+		add_forwarded(list, i, "64 B to host", &run, true);
 	run.kind = RUN_STREAM;
 	list->main = M_STREAM_GBPS;
 	for (size_t i = 0; list->drivers[i] != NULL; i++)

@@ -52,6 +52,7 @@ const struct metric_info metric_info[METRICS] = {
 	[M_STREAM_GBPS] = { "stream_gbps", "stream", "Gb/s", 2 },
 	[M_RETRANSMITS] = { "retransmits", "resent", "segs", 0 },
 	[M_LOSS_PCT] = { "datagrams_lost_percent", "lost", "%", 1 },
+	[M_UP_MS] = { "up_ms", "up in", "ms", 2 },
 	[M_PROBE_MS] = { "probe_ms", "probe", "ms", 2 },
 	[M_START_MS] = { "start_ms", "start", "ms", 2 },
 	[M_CLOSE_MS] = { "close_ms", "close", "ms", 2 },

@@ -39,6 +39,11 @@ COLOURS = {
     "testpmd-tapbatch": "#56B4E9",
 }
 OURS = ("tapbatch", "vhost_bridge")
+LABELS = {  # where a table's heading is too short to stand alone
+    "rtt_p50_us": "round trip, median",
+    "up_ms": "probe and start",
+    "stream_gbps": "received by iperf3",
+}
 STATUS = {"invalid": "INVALID", "failed": "FAILED", "unsupported": "not possible"}
 MARKERS = "osD^vP*"
 LOG_RANGE = 40  # axes are logarithmic where values differ more than this
@@ -71,6 +76,10 @@ def format_value(v, decimals):
     return f"{v:.{decimals}f}"
 
 
+def format_ratio(v):
+    return f"{v:.3g}" if v < 100 else f"{v:.0f}"
+
+
 def main_of(experiment, case):
     return case.get("main", experiment["main"])
 
@@ -84,12 +93,13 @@ def column_of(experiment, metric):
     for column in experiment["columns"]:
         if column["metric"] == metric:
             return column
-    return {"heading": metric, "unit": "", "decimals": 2}
+    return {"metric": metric, "heading": metric, "unit": "", "decimals": 2}
 
 
 def axis_label(experiment, metric=None):
     column = column_of(experiment, metric or experiment["main"])
-    return f"{column['heading']} ({column['unit']})"
+    heading = LABELS.get(column["metric"], column["heading"])
+    return f"{heading} ({column['unit']})"
 
 
 def unique(items):
@@ -187,13 +197,13 @@ def plot_bars(experiment, cases):
         plain_numbers(axis.xaxis)
         right = max(largest.values()) if common else largest[panel]
         if axis.get_xscale() == "log":
-            axis.set_xlim(min(medians) / 2, right * 2.6)
+            axis.set_xlim(min(medians) / 2, right * (max(medians) / min(medians)) ** 0.3)
         else:
             axis.set_xlim(0, right * 1.22 or 1)
         for i, (case, point) in enumerate(zip(inside, points)):
             text = format_value(point[0], decimals)
             if "ratio" in case and case["driver"] != experiment["reference"]:
-                text += f"  ({case['ratio']['median']:.3g}x)"
+                text += f"  ({format_ratio(case['ratio']['median'])}x)"
             axis.annotate(text, (point[2], i), xytext=(5, 0), textcoords="offset points",
                           va="center", fontsize=9)
         if panel:
@@ -215,8 +225,10 @@ def plot(experiment, folder):
     else:
         figure = plot_bars(experiment, cases)
     name = f"{experiment['name']}"
-    figure.savefig(os.path.join(folder, name + ".svg"), metadata={"Date": None})
-    figure.savefig(os.path.join(folder, name + ".png"), dpi=130)
+    figure.suptitle(f"{experiment['name']}: {experiment['title']}", fontsize=10, x=0.01, y=1.0,
+                    ha="left", va="bottom")
+    figure.savefig(os.path.join(folder, name + ".svg"), metadata={"Date": None}, bbox_inches="tight")
+    figure.savefig(os.path.join(folder, name + ".png"), dpi=130, bbox_inches="tight")
     plt.close(figure)
     return name
 
@@ -242,7 +254,7 @@ def table(experiment):
         decimals = column_of(experiment, main_of(experiment, case))["decimals"]
         row.append(f"{v[1]:.{decimals}f} - {v[2]:.{decimals}f}" if v else "-")
         if ratio:
-            row.append(f"{case['ratio']['median']:.3g}" if "ratio" in case else "-")
+            row.append(format_ratio(case["ratio"]["median"]) if "ratio" in case else "-")
         rows.append(row)
     return head, rows
 

@@ -205,6 +205,7 @@ run_port(const struct run *run, const struct run_times *times, struct scene *sce
 	else if (worker_go(&worker, &(struct schedule){ 0 }) &&
 		 worker_await_finish(&worker, &out, FINISH_TIMEOUT_MS) &&
 		 worker_collect(&worker, &out)) {
+		v[M_UP_MS] = (double)(out.probe_ns + out.start_ns) / 1e6;
 		v[M_PROBE_MS] = (double)out.probe_ns / 1e6;
 		v[M_START_MS] = (double)out.start_ns / 1e6;
 		v[M_CLOSE_MS] = (double)out.close_ns / 1e6;

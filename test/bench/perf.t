@@ -111,6 +111,9 @@ ok "slower ways run, too" "$PERF" --quick -e pps,reader --json "$out.json" \
 	-d tapbatch-uring,tapbatch-rw,net_af_packet,raw-uring
 is "slower ways: every packet is accounted for" "$(complaints "$out.json")" ""
 
+ok "several threads" "$PERF" --quick -e scale --threads 2 --json "$out.json"
+is "several threads: every packet is accounted for" "$(complaints "$out.json")" ""
+
 # Repetitions are left out where there is no time for them, the first never.
 ok "a budget of seconds" "$PERF" -e generator --budget 0.01 --json "$out.json"
 is "a budget of seconds: one repetition" "$(/usr/bin/python3 -c '

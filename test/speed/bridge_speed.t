@@ -25,6 +25,6 @@ END
 # What is asserted must hold on a busy machine; the aims are 3 and 10 times. From the guest
 # both do one write into the kernel per packet, and that is what it costs.
 is_between "64 bytes to the guest: well above testpmd" "$(ratio "64 B to guest")" 1.3 1000
-is_between "64 bytes from the guest: no slower than testpmd" "$(ratio "64 B from guest")" 0.8 1000
+is_between "64 bytes from the guest: no slower than testpmd" "$(ratio "64 B to host")" 0.8 1000
 is_between "TCP with superframes: several times testpmd" "$(ratio "TCP to guest")" 4 1000
 done_testing
