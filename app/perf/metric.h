@@ -52,7 +52,7 @@ enum metric {
 	M_STREAM_GBPS, /* payload of a stream */
 	M_RETRANSMITS,
 	M_LOSS_PCT, /* datagrams of a UDP stream */
-	M_UP_MS, /* until a port receives: probe and start */
+	M_UP_MS,    /* until a port receives: probe and start */
 	M_PROBE_MS,
 	M_START_MS,
 	M_CLOSE_MS,
