@@ -65,6 +65,7 @@ static int
 run_line(char *line)
 {
 	static const struct command *const tables[] = {
+		batches_commands,
 		control_commands,
 		data_commands,
 		loop_commands,

@@ -31,6 +31,7 @@ extern const struct command data_commands[];
 extern const struct command loop_commands[];
 extern const struct command press_commands[];
 extern const struct command memory_commands[];
+extern const struct command batches_commands[];
 
 #define MAX_ARGS 24
 

@@ -8,6 +8,7 @@
 guest_start || { fail "the VM starts"; done_testing; exit; }
 guest_test "$TOP/test/vm/guest/vhost_traffic.t" 400
 guest_test "$TOP/test/vm/guest/vhost_control.t" 400
+guest_test "$TOP/test/func/batches.t" 200 ENGINES=vhost
 
 # Outside of the sandbox's PID namespace, where workers are visible.
 output=$(guest_run 'mkfifo /tmp/in; exec 3<>/tmp/in
