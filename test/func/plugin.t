@@ -12,8 +12,8 @@ iperf_server right
 # plugin_start [TESTPMD-ARGUMENT...]: testpmd as in forward_start, with the plug-in, and a
 # port of another driver that takes no part.
 plugin_start() {
-	testpmd_start fwd -d "$TAPBATCH_TESTPMD" --vdev=net_tapbatch0,iface=left \
-		--vdev=net_tapbatch1,iface=right --vdev=net_null0 -- --portmask=3 "$@" || return 1
+	testpmd_start fwd -d "$TAPBATCH_TESTPMD" --vdev=net_tapbatch0,iface=left,txqlen=5000 \
+		--vdev=net_tapbatch1,iface=right,txqlen=5000 --vdev=net_null0 -- --portmask=3 "$@" || return 1
 	side_up left 1
 	side_up right 2
 }
@@ -27,12 +27,12 @@ section() { sed -n "/^  $2 queue 0/,/^  [^ ]/p" <<<"$1"; }
 batches() { testpmd fwd "show port $1 tapbatch batches"; }
 
 works "our testpmd starts with the plug-in" plugin_start || { done_testing; exit 1; }
-like "help lists the commands" "$(testpmd fwd 'help all')" 'tapbatch sweep \(port_id\) \(seconds\)'
+like "help lists the commands" "$(testpmd fwd 'help drivers')" 'tapbatch sweep \(port_id\) \(seconds\)'
 like "what was given as arguments is shown" "$(testpmd fwd 'show port 1 tapbatch config')" \
 	'Port 1: tx_batched 64, coalesce tcp\+udp'
 testpmd fwd start >/dev/null
 ok "TCP crosses" moves_tcp left 10.0.0.2 20
-ok "UDP crosses" moves_udp left 10.0.0.2 -l 1000
+ok "UDP crosses" iperf left 10.0.0.2 -u -b 20M -n 1M -l 1000
 testpmd fwd stop >/dev/null
 
 # What was counted by then does not change any more.
@@ -79,7 +79,7 @@ sends_with() {
 	testpmd fwd 'clear port 1 tapbatch batches' >/dev/null
 	testpmd fwd start >/dev/null
 	ok "with $1 $2: TCP crosses" moves_tcp left 10.0.0.2 10
-	ok "with $1 $2: UDP crosses" moves_udp left 10.0.0.2 -l 1000
+	ok "with $1 $2: UDP crosses" iperf left 10.0.0.2 -u -b 20M -n 1M -l 1000
 	testpmd fwd stop >/dev/null
 	tx=$(section "$(batches 1)" Tx)
 }
