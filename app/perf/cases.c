@@ -220,7 +220,7 @@ build_start_up(struct case_list *list)
 	add_cases(list, "", &run);
 }
 
-/* Puts a guest behind the case that was added last, which is another's, as one end. */
+/* A case of a program that forwards: a guest is one end, a raw loop on a tap the other. */
 static void
 add_forwarded(struct case_list *list, size_t i, const char *parameter, const struct run *run,
 	      bool from_guest)

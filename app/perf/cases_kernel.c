@@ -99,9 +99,9 @@ void
 build_dequeue(struct case_list *list)
 {
 	static const uint16_t bursts[] = { 1, 4, 16, 32, 64, 128, 256 };
-	static const char *const buffers[] = { "small", "scattered", "LRO" };
+	static const char *const buffers[] = { "small", "large", "scattered", "LRO" };
 
-	for (int kind = 0; kind < 3; kind++)
+	for (int kind = 0; kind < 4; kind++)
 		for (size_t i = 0; i < STEPS(bursts); i++) {
 			struct run run = small_packets();
 			char parameter[32];
@@ -112,11 +112,11 @@ build_dequeue(struct case_list *list)
 			run.rx_burst = bursts[i];
 			run.traffic.flows = 1;
 			run.segments = 40;
-			run.kernel_cuts = kind < 2;
+			run.kernel_cuts = kind < 3;
 			run.traffic.size[0] = kind == 0 ? 64 : 1442;
-			run.scatter = kind > 0;
-			run.data_room = kind == 1 ? 512 : 0;
-			run.lro = kind == 2;
+			run.scatter = kind > 1;
+			run.data_room = kind == 2 ? 512 : 0;
+			run.lro = kind == 3;
 			snprintf(parameter, sizeof(parameter), "%u %s", bursts[i], buffers[kind]);
 			for (size_t k = 0; list->drivers[k] != NULL; k++)
 				add_case(list, list->drivers[k], "raw-superframe", parameter, &run);

@@ -11,14 +11,16 @@
 #include "cases.h"
 
 static const char *const all_drivers[] = {
-	"tapbatch",   "tapbatch-uring",  "tapbatch-rw", "net_tap",   "net_af_packet",
-	"net_af_xdp", "net_virtio_user", "raw-rw",      "raw-uring", NULL,
+	"tapbatch", "tapbatch-uring", "tapbatch-rw", "tapbatch-vhost",
+	"net_tap",  "net_af_packet",  "net_af_xdp",  "net_virtio_user",
+	"raw-rw",   "raw-uring",      NULL,
 };
 static const char *const dequeue_drivers[] = { "tapbatch", NULL };
 static const char *const our_drivers[] = { "tapbatch", "tapbatch-uring", NULL };
 static const char *const port_drivers[] = {
-	"tapbatch",      "tapbatch-uring", "tapbatch-rw",     "net_tap",
-	"net_af_packet", "net_af_xdp",     "net_virtio_user", NULL,
+	"tapbatch",       "tapbatch-uring",  "tapbatch-rw",
+	"tapbatch-vhost", "net_tap",         "net_af_packet",
+	"net_af_xdp",     "net_virtio_user", NULL,
 };
 static const char *const merge_drivers[] = {
 	"tapbatch", "tapbatch-plain", "net_tap", "raw-superframe", NULL,
@@ -172,7 +174,8 @@ static const struct experiment experiments[] = {
 	},
 	{
 		.name = "congestion",
-		.title = "1400-byte messages to a reader that is held back, by ring length",
+		.title = "1400-byte messages to a reader that is held back; dropped by its "
+			 "interface",
 		.origin = "tun: full ring, stop the queue or drop",
 		.parameter = "txqlen (pkts)",
 		.reference = "net_tap",

@@ -133,7 +133,7 @@ main(int argc, char **argv)
 				    now) * (1 - planned(&options, i + 1) / planned(&options, i))) &&
 		     ok;
 	}
-	if (!report_write(report, argv[0]))
+	if (!report_write(report))
 		return 1;
 	if (process_interrupted)
 		return 128 + process_interrupted;

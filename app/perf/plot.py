@@ -124,7 +124,7 @@ def plot_lines(experiment, cases):
     """The main metric over a number; a panel for each rest of the parameter."""
     main = experiment["main"]
     rests = unique(number_of(c["parameter"])[1] for c in cases)
-    columns = min(len(rests), 3)
+    columns = 2 if len(rests) == 4 else min(len(rests), 3)
     rows = (len(rests) + columns - 1) // columns
     figure, axes = plt.subplots(rows, columns, figsize=(3.6 * columns + 1.2, 2.9 * rows + 0.6),
                                 squeeze=False)

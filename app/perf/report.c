@@ -263,12 +263,11 @@ write_report(const struct report *r, const char *dir)
 }
 
 bool
-report_write(struct report *r, const char *program)
+report_write(struct report *r)
 {
 	const struct options *o = r->options;
 	bool ok = true;
 
-	(void)program;
 	if (o->json != NULL)
 		ok = write_json(r, o->json) && ok;
 	if (o->csv != NULL)

@@ -17,7 +17,7 @@ struct report *report_new(const struct options *o);
 void report_add(struct report *r, const struct experiment *e, const struct case_list *list);
 
 /* Writes the files asked for, frees the report. False: one could not be written. */
-bool report_write(struct report *r, const char *program);
+bool report_write(struct report *r);
 
 void report_table(const struct experiment *e, const struct case_list *list);
 

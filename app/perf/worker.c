@@ -22,7 +22,7 @@
 
 /* A receiver ends when nothing came for so long, or after so much more, come what may. */
 #define DRAIN_QUIET_NS 30000000ull
-#define DRAIN_QUIET_SHARED_NS 300000000ull /* where others may have the core meanwhile */
+#define DRAIN_QUIET_SHARED_NS 300000000ull /* where others had part of the core */
 #define DRAIN_MOST_NS 10000000000ull
 
 uint64_t
@@ -177,6 +177,16 @@ senders_ended(struct worker *w)
 	return w->senders_ended;
 }
 
+/* Then softirqs may have to wait for the core, too, and packets with them. */
+static bool
+shares_core(const struct worker *w)
+{
+	const struct snapshot *from = &w->out.from, *to = &w->out.to;
+	uint64_t had = to->user_ns + to->system_ns - from->user_ns - from->system_ns;
+
+	return had < (to->ns - from->ns) / 100 * 90;
+}
+
 bool
 worker_drained(struct worker *w, bool idle)
 {
@@ -192,7 +202,7 @@ worker_drained(struct worker *w, bool idle)
 		return false;
 	}
 	return now > RTE_MAX(w->times.start, w->times.stop) +
-			     (w->job.nap_us ? DRAIN_QUIET_SHARED_NS : DRAIN_QUIET_NS);
+			     (shares_core(w) ? DRAIN_QUIET_SHARED_NS : DRAIN_QUIET_NS);
 }
 
 static bool
