@@ -23,7 +23,7 @@ static const char *const port_drivers[] = {
 	"net_af_xdp",     "net_virtio_user", NULL,
 };
 static const char *const merge_drivers[] = {
-	"tapbatch", "tapbatch-plain", "net_tap", "raw-superframe", NULL,
+	"tapbatch", "tapbatch-plain", "net_tap", "net_af_xdp", "raw-superframe", NULL,
 };
 static const char *const interrupt_drivers[] = {
 	"tapbatch",
