@@ -248,6 +248,7 @@ build_bridge(struct case_list *list)
 	run.traffic.flows = 1;
 	for (size_t i = 0; list->drivers[i] != NULL; i++)
 		add_forwarded(list, i, "64 B to guest", &run, false);
+	run.kernel_cuts = false;
 	for (size_t i = 0; list->drivers[i] != NULL; i++)
 		add_forwarded(list, i, "1 flow, to host", &run, true);
 	run.traffic.flows = ALL_FLOWS;
