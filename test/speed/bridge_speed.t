@@ -26,5 +26,5 @@ END
 # both do one write into the kernel per packet, and that is what it costs.
 is_between "64 bytes to the guest: well above testpmd" "$(ratio "64 B to guest")" 1.3 1000
 is_between "64 bytes from the guest: no slower than testpmd" "$(ratio "64 B to host")" 0.8 1000
-is_between "TCP with superframes: several times testpmd" "$(ratio "TCP to guest")" 4 1000
+is_between "TCP with superframes: several times testpmd" "$(ratio "TCP to guest")" 2 1000
 done_testing
