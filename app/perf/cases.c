@@ -180,7 +180,7 @@ build_scale(struct case_list *list)
 		for (uint16_t queues = threads; queues <= 4 * threads && queues <= JOB_MAX_QUEUES;
 		     queues = (uint16_t)(queues * 2)) {
 			struct run run = small_packets();
-			char parameter[32];
+			char parameter[40];
 
 			/* With more than one core, what counts is a queue for each. */
 			if (threads > 1 && queues > threads)

@@ -140,7 +140,8 @@ run_case(struct perf_case *c, const struct run_times *times, bool quick)
 		c->run.traffic.mark = (uint16_t)(0x7462 + mark++);
 		run_once(&c->run, times, &again);
 		if (again.status != RUN_OK && again.status != RUN_UNSUPPORTED && c->repeated++ == 0)
-			snprintf(c->repeated_why, sizeof(c->repeated_why), "%s", again.why);
+			snprintf(c->repeated_why, sizeof(c->repeated_why), "%.*s",
+				 (int)sizeof(c->repeated_why) - 1, again.why);
 		if (try == 0 || better(&again, s))
 			*s = again;
 		if (s->status == RUN_UNSUPPORTED ||
