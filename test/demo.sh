@@ -8,7 +8,7 @@
 tap_planned=0 # no test: only the helpers of tests are used
 
 rounds=${1:-5}
-lro=(--enable-lro --tx-offloads=0x806e) # multi-segment, checksums, TCP and UDP segmentation
+lro=(--enable-lro --max-lro-pkt-size=65535 --tx-offloads=0x806e) # multi-segment, checksums, TCP and UDP segmentation
 
 # forward DRIVER [TESTPMD-ARGUMENT...]: testpmd between namespaces left and right.
 forward() {

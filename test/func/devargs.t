@@ -69,6 +69,10 @@ works "another portool starts" portool_start other || exit 1
 answer=$(po other probe net_tapbatch0,iface=s0) || true
 like "a tap that another process holds" "$answer" "iface=s0 exists with a single queue, which another process holds"
 ok "it is given up" po po unplug 0
+ok "an interface of several queues" po po probe net_tapbatch0,iface=m0
+answer=$(po other probe net_tapbatch0,iface=m0) || true
+like "that another process holds" "$answer" "iface=m0 is in use: another process"
+ok "is given up" po po unplug 0
 ok "then the other gets it" po other probe net_tapbatch0,iface=s0
 ok "and gives it up" po other unplug 0
 is "a tap that was there before stays" "$(cat /sys/class/net/s0/type)" 1

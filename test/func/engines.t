@@ -58,14 +58,14 @@ else
 	skip "Debian's testpmd" "is not installed"
 fi
 
-# Polling: a receive loop makes system calls that read, and no others.
+# Polling: a receive loop, in the main thread, makes system calls that read, and no others.
 if type -P strace >/dev/null; then
 	for engine in rw uring; do
 		works "$engine: portool starts" portool_start po --vdev="net_tapbatch0,iface=t0,engine=$engine" || exit 1
 		po po open 0 >/dev/null
 		po po start 0 >/dev/null
 		po po raw k t0 >/dev/null
-		job_start trace strace -f -qq -c -o "$TEST_TMP/calls" -p "${JOB_PID[po]}"
+		job_start trace strace -qq -c -o "$TEST_TMP/calls" -p "${JOB_PID[po]}"
 		sleep 0.3
 		po po flood k 200 100 >/dev/null
 		is "$engine: packets come" "$(po_value po rx 0 0 100000 ms=200 received)" 200

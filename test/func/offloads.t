@@ -24,6 +24,7 @@ for engine in $ENGINES; do
 		ok "$engine: $kind segments of 8 bytes" po po tso 0 plain $kind 50 8
 		ok "$engine: $kind, VLAN, many mbufs" po po tso 0 plain $kind 20000 1000 vlan=1 seg=-90
 		ok "$engine: $kind, fits in one segment" po po tso 0 plain $kind 500 1400
+		ok "$engine: $kind, without payload" po po tso 0 plain $kind 0 1400
 	done
 
 	ok "$engine: the kernel's side" po po raw kernel t0 vnet=1

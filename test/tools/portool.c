@@ -70,7 +70,7 @@ run_line(char *line)
 		data_commands,
 		loop_commands,
 		memory_commands,
-		press_commands,
+		press_commands, harm_commands,
 	};
 	static char none[] = "";
 	char *argv[MAX_ARGS];

@@ -30,6 +30,7 @@ extern const struct command control_commands[];
 extern const struct command data_commands[];
 extern const struct command loop_commands[];
 extern const struct command press_commands[];
+extern const struct command harm_commands[];
 extern const struct command memory_commands[];
 extern const struct command batches_commands[];
 
@@ -46,6 +47,8 @@ uint64_t now_ms(void);
 
 /* Of portool_control.c: the mempool that a port receives into. */
 struct rte_mempool *port_pool(uint16_t port);
+/* Of portool_harm.c: a mempool whose mbufs have external buffers for good. */
+struct rte_mempool *pinned_pool(const char *name, unsigned int n, uint16_t room);
 /* Of portool_data.c: an interface opened by the command "raw" or "tap"; NULL after a
  * message.
  */

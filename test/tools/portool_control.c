@@ -116,7 +116,9 @@ open_port(char **argv)
 	free_pool(port);
 	snprintf(name, sizeof(name), "rx%u", port);
 	/* No cache: the test wants to know how many mbufs there are. */
-	pools[port] = rte_pktmbuf_pool_create(name, mbufs, 0, 0, room, SOCKET_ID_ANY);
+	pools[port] = arg_number(argv, "pinned", 0) != 0 ?
+			      pinned_pool(name, mbufs, room) :
+			      rte_pktmbuf_pool_create(name, mbufs, 0, 0, room, SOCKET_ID_ANY);
 	if (pools[port] == NULL)
 		return -ENOMEM;
 	rxconf = info.default_rxconf;
@@ -517,7 +519,7 @@ pool_free(char **argv)
 
 const struct command control_commands[] = {
 	{ "open", open_port, "PORT [rxq= txq= rx= tx= mtu= maxlro= room= mbufs= deferred=MASK "
-			     "intr=1 lsc=1 rmv=1 promisc=0]" },
+			     "intr=1 lsc=1 rmv=1 promisc=0 pinned=1]" },
 	{ "start", start, "PORT" },
 	{ "stop", stop, "PORT" },
 	{ "close", close_port, "PORT" },

@@ -316,7 +316,7 @@ make_segment(const struct mkpkt *whole, uint16_t mss, unsigned int index, uint8_
 	uint32_t from = index * (uint32_t)mss;
 	struct mkpkt p = *whole;
 
-	if (from >= whole->payload)
+	if (index > 0 && from >= whole->payload)
 		return 0;
 	p.payload = (uint16_t)RTE_MIN((uint32_t)mss, whole->payload - from);
 	p.fill = (uint8_t)(whole->fill + from * 7);

@@ -2,19 +2,14 @@
  * Copyright(c) 2026 The tapbatch authors
  */
 
-/* portool's commands for a kernel that has no room: what is not taken is offered again,
+/* portool's command for a kernel that has no room: what is not taken is offered again,
  * and each packet has to arrive once, in the order of its flow.
  */
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/if_tun.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <rte_ethdev.h>
 
@@ -25,29 +20,9 @@
 #define MAX_FLOWS 64
 #define IP_ID_OFFSET 18
 #define SPORT_OFFSET 34
+#define HEADROOM_MARK 0xa5
+#define MARKED_BYTES 64
 #define FIRST_SPORT 1000
-
-/* sndbuf IFACE BYTES: limits what packets of the interface's queues may hold, as another
- * program that attaches to the interface can.
- */
-static int
-sndbuf(char **argv)
-{
-	struct ifreq ifr = {
-		.ifr_flags = (short)(IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | IFF_MULTI_QUEUE),
-	};
-	int bytes = atoi(argv[2]);
-	int fd, ret = 0;
-
-	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", argv[1]);
-	fd = open("/dev/net/tun", O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (ioctl(fd, TUNSETIFF, &ifr) != 0 || ioctl(fd, TUNSETSNDBUF, &bytes) != 0)
-		ret = -errno;
-	close(fd);
-	return ret;
-}
 
 static size_t
 make_packet(unsigned int flow, uint16_t index, size_t len, uint8_t *frame)
@@ -86,6 +61,20 @@ take_arrived(struct rawif *raw, size_t len, unsigned int nb_flows, uint16_t *nex
 	}
 }
 
+/* What is not taken is the application's, with all that it has before the packet. */
+static int
+check_headroom(struct rte_mbuf *const *pkts, uint16_t n)
+{
+	uint16_t i;
+	int k;
+
+	for (i = 0; i < n; i++)
+		for (k = 1; k <= MARKED_BYTES; k++)
+			if (*rte_pktmbuf_mtod_offset(pkts[i], uint8_t *, -k) != HEADROOM_MARK)
+				return mismatch("unsent packet %u: its headroom was written to", i);
+	return 0;
+}
+
 /* press PORT QUEUE RAW N LEN [flows= burst=]: N UDP packets, those that the port does not
  * take again and again. All have to come to RAW.
  */
@@ -119,11 +108,16 @@ press(char **argv)
 			pkts[held] = make_mbuf(frame, made_len, 0);
 			if (pkts[held] == NULL)
 				break;
+			memset(rte_pktmbuf_mtod_offset(pkts[held], uint8_t *, -MARKED_BYTES),
+			       HEADROOM_MARK, MARKED_BYTES);
 		}
 		sent = rte_eth_tx_burst(port, queue, pkts, held);
 		refusals += sent < held;
 		memmove(pkts, pkts + sent, sizeof(pkts[0]) * (size_t)(held - sent));
 		held -= sent;
+		ret = check_headroom(pkts, held);
+		if (ret != 0)
+			break;
 		ret = take_arrived(raw, len, nb_flows, next, 0);
 		if (ret < 0)
 			break;
@@ -142,7 +136,6 @@ press(char **argv)
 }
 
 const struct command press_commands[] = {
-	{ "sndbuf", sndbuf, "IFACE BYTES" },
 	{ "press", press, "PORT QUEUE RAW N LEN [flows= burst=]" },
 	{ NULL, NULL, NULL },
 };

@@ -120,6 +120,7 @@ struct tapbatch_txq {
 	uint64_t tuned;          /* the word as it was last taken over */
 	_Atomic uint64_t tuning; /* see tapbatch_tuning.h */
 	bool deferred;
+	bool link_down; /* by rte_eth_dev_set_link_down(): nothing is sent */
 	uint16_t nb_desc;
 	uint64_t offloads;
 	struct tapbatch_coalesce coalesce;
@@ -136,6 +137,7 @@ struct tapbatch_port {
 	bool multi_queue; /* more than one queue can be attached */
 	bool created;     /* the interface was not there before */
 	uint16_t max_queues;
+	uint16_t mtu;        /* that the driver has set last, or the interface had */
 	bool link_down;      /* rte_eth_dev_set_link_down() */
 	bool uso;            /* the kernel segments UDP */
 	_Atomic bool gone;   /* the interface vanished */
@@ -179,7 +181,6 @@ struct tapbatch_local {
 	pthread_mutex_t lock; /* of link */
 	struct tapbatch_link link;
 	struct tapbatch_remote remote;
-	int news_fd; /* epoll, holds the link's news socket */
 	struct rte_intr_handle *news_handle;
 	uint16_t nb_fds;
 	int fds[TAPBATCH_MAX_QUEUES]; /* queue files; the first is always there */
@@ -206,6 +207,8 @@ tapbatch_port(const struct rte_eth_dev *dev)
 /* tapbatch_rx.c and tapbatch_tx.c: the fast path. */
 uint16_t tapbatch_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts);
 uint16_t tapbatch_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts);
+/* Frees packets that are sent while the link is down, and counts them; returns n. */
+uint16_t tapbatch_tx_drop(struct tapbatch_txq *txq, struct rte_mbuf **pkts, uint16_t n);
 uint16_t tapbatch_tx_prepare(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts);
 
 /* tapbatch_queue.c: set-up, start, stop and release of queues. */

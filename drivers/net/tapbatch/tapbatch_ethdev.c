@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -80,17 +79,77 @@ update_carrier(struct rte_eth_dev *dev, bool started)
 }
 
 static int
+bring_up(struct rte_eth_dev *dev)
+{
+	struct tapbatch_local *local = tapbatch_local(dev);
+	struct tapbatch_link_state state;
+	int ret;
+
+	ret = get_link_state(dev, &state);
+	if (ret == 0 && !state.up) {
+		pthread_mutex_lock(&local->lock);
+		ret = tapbatch_link_set_up(&local->link, true);
+		pthread_mutex_unlock(&local->lock);
+	}
+	/* An unprivileged owner cannot; whoever made the interface for him can. */
+	if (ret == -EPERM) {
+		TAPBATCH_LOG(NOTICE,
+			     "port %u: no permission to set the interface up, that is left to "
+			     "others",
+			     dev->data->port_id);
+		ret = 0;
+	}
+	return ret;
+}
+
+/* What is sent meanwhile is dropped and counted, as with an interface that is down. */
+static void
+mark_tx_queues(struct rte_eth_dev *dev, bool link_down)
+{
+	uint16_t i;
+
+	for (i = 0; i < dev->data->nb_tx_queues; i++) {
+		struct tapbatch_txq *txq = dev->data->tx_queues[i];
+
+		if (txq != NULL)
+			txq->link_down = link_down;
+	}
+}
+
+/* The application is told at once: news of the carrier come up to a second late. */
+static void
+tell_link(struct rte_eth_dev *dev)
+{
+	if (tapbatch_link_update(dev, 0) == 0 && dev->data->dev_conf.intr_conf.lsc != 0)
+		rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_LSC, NULL);
+}
+
+static int
 tapbatch_set_link_up(struct rte_eth_dev *dev)
 {
+	int ret = 0;
+
 	tapbatch_port(dev)->link_down = false;
-	return update_carrier(dev, dev->data->dev_started);
+	mark_tx_queues(dev, false);
+	if (dev->data->dev_started) {
+		ret = bring_up(dev);
+		if (ret == 0)
+			ret = update_carrier(dev, true);
+	}
+	tell_link(dev);
+	return ret;
 }
 
 static int
 tapbatch_set_link_down(struct rte_eth_dev *dev)
 {
+	int ret;
+
 	tapbatch_port(dev)->link_down = true;
-	return update_carrier(dev, dev->data->dev_started);
+	mark_tx_queues(dev, true);
+	ret = update_carrier(dev, dev->data->dev_started);
+	tell_link(dev);
+	return ret;
 }
 
 static int
@@ -102,9 +161,12 @@ set_kernel_mtu(struct rte_eth_dev *dev, uint16_t mtu)
 
 	ret = get_link_state(dev, &state);
 	if (ret == 0 && state.mtu != mtu) {
+		tapbatch_port(dev)->mtu = mtu;
 		pthread_mutex_lock(&local->lock);
 		ret = tapbatch_link_set_mtu(&local->link, mtu);
 		pthread_mutex_unlock(&local->lock);
+		if (ret != 0)
+			tapbatch_port(dev)->mtu = dev->data->mtu;
 	}
 	if (ret != 0) {
 		TAPBATCH_LOG(ERR, "port %u: the interface's MTU cannot be set to %u: %s",
@@ -198,28 +260,18 @@ start_queues(struct rte_eth_dev *dev)
 	return 0;
 }
 
-static int
-bring_up(struct rte_eth_dev *dev)
+/* Undoes start_queues(), also where that failed half-way. */
+static void
+stop_queues(struct rte_eth_dev *dev)
 {
-	struct tapbatch_local *local = tapbatch_local(dev);
-	struct tapbatch_link_state state;
-	int ret;
+	uint16_t i;
 
-	ret = get_link_state(dev, &state);
-	if (ret == 0 && !state.up) {
-		pthread_mutex_lock(&local->lock);
-		ret = tapbatch_link_set_up(&local->link, true);
-		pthread_mutex_unlock(&local->lock);
-	}
-	/* An unprivileged owner cannot; whoever made the interface for him can. */
-	if (ret == -EPERM) {
-		TAPBATCH_LOG(NOTICE,
-			     "port %u: no permission to set the interface up, that is left to "
-			     "others",
-			     dev->data->port_id);
-		ret = 0;
-	}
-	return ret;
+	tapbatch_rx_intr_remove(dev);
+	close_queue_io(dev);
+	for (i = 0; i < dev->data->nb_rx_queues; i++)
+		dev->data->rx_queue_state[i] = RTE_ETH_QUEUE_STATE_STOPPED;
+	for (i = 0; i < dev->data->nb_tx_queues; i++)
+		dev->data->tx_queue_state[i] = RTE_ETH_QUEUE_STATE_STOPPED;
 }
 
 static int
@@ -228,8 +280,11 @@ tapbatch_dev_start(struct rte_eth_dev *dev)
 	struct tapbatch_local *local = tapbatch_local(dev);
 	int ret;
 
+	/* An unprivileged owner, or one that cannot follow the interface, leaves the MTU to
+	 * others.
+	 */
 	ret = set_kernel_mtu(dev, dev->data->mtu);
-	if (ret != 0)
+	if (ret != 0 && ret != -EPERM)
 		return ret;
 	ret = tapbatch_tun_set_offloads(local->fds[0], TUN_OFFLOADS);
 	if (ret < 0) {
@@ -246,7 +301,7 @@ tapbatch_dev_start(struct rte_eth_dev *dev)
 	if (ret == 0)
 		ret = tapbatch_remote_redirect(&local->remote, local->link.ifindex);
 	if (ret != 0) {
-		close_queue_io(dev);
+		stop_queues(dev);
 		return ret;
 	}
 	/* Whatever can be wrong with the carrier is told, and is no reason to stop. */
@@ -261,16 +316,9 @@ tapbatch_dev_start(struct rte_eth_dev *dev)
 static int
 tapbatch_dev_stop(struct rte_eth_dev *dev)
 {
-	uint16_t i;
-
 	tapbatch_remote_release(&tapbatch_local(dev)->remote);
 	update_carrier(dev, false);
-	tapbatch_rx_intr_remove(dev);
-	close_queue_io(dev);
-	for (i = 0; i < dev->data->nb_rx_queues; i++)
-		dev->data->rx_queue_state[i] = RTE_ETH_QUEUE_STATE_STOPPED;
-	for (i = 0; i < dev->data->nb_tx_queues; i++)
-		dev->data->tx_queue_state[i] = RTE_ETH_QUEUE_STATE_STOPPED;
+	stop_queues(dev);
 	dev->data->dev_started = 0;
 	dev->data->dev_link.link_status = RTE_ETH_LINK_DOWN;
 	return 0;
@@ -332,9 +380,9 @@ tapbatch_supported_ptypes_get(struct rte_eth_dev *dev)
 {
 	static const uint32_t ptypes[] = {
 		RTE_PTYPE_L2_ETHER,
-		RTE_PTYPE_L2_ETHER_ARP,
 		RTE_PTYPE_L2_ETHER_VLAN,
 		RTE_PTYPE_L2_ETHER_QINQ,
+		RTE_PTYPE_L2_ETHER_MPLS,
 		RTE_PTYPE_L3_IPV4,
 		RTE_PTYPE_L3_IPV4_EXT,
 		RTE_PTYPE_L3_IPV6,
@@ -432,6 +480,11 @@ tapbatch_mac_addr_set(struct rte_eth_dev *dev, struct rte_ether_addr *mac)
 
 	if (port->args.l3_only)
 		return -ENOTSUP;
+	/* ethdev sets it again at each start, and somebody may have given the interface
+	 * another one, as a bridge member needs it.
+	 */
+	if (rte_is_same_ether_addr(mac, &port->filter.macs[0]))
+		return 0;
 	ret = tapbatch_tun_set_mac(tapbatch_local(dev)->fds[0], mac);
 	if (ret == 0)
 		ret = tapbatch_remote_set_mac(&tapbatch_local(dev)->remote, mac);
@@ -450,10 +503,15 @@ tapbatch_mac_addr_add(struct rte_eth_dev *dev, struct rte_ether_addr *mac, uint3
 		      uint32_t vmdq)
 {
 	struct tapbatch_filter *filter = &tapbatch_port(dev)->filter;
+	uint16_t i;
 	int ret;
 
 	RTE_SET_USED(index);
 	RTE_SET_USED(vmdq);
+	/* ethdev adds all of them again at each start. */
+	for (i = 1; i < filter->nb_macs; i++)
+		if (rte_is_same_ether_addr(&filter->macs[i], mac))
+			return 0;
 	if (filter->nb_macs == TAPBATCH_MAX_MACS)
 		return -ENOSPC;
 	ret = tapbatch_remote_set_address(&tapbatch_local(dev)->remote, mac, true);
@@ -538,24 +596,15 @@ tapbatch_is_removed(struct rte_eth_dev *dev)
 	return tapbatch_tun_name(tapbatch_local(dev)->fds[0], name) != 0;
 }
 
-/* Puts the link's news socket into the descriptor that EAL watches. */
-static int
-watch_news(struct tapbatch_local *local)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-
-	if (epoll_ctl(local->news_fd, EPOLL_CTL_ADD, tapbatch_link_news_fd(&local->link), &event))
-		return -errno;
-	return 0;
-}
-
 static void
 follow_mtu(struct rte_eth_dev *dev, uint32_t mtu)
 {
-	if (mtu == dev->data->mtu || mtu > UINT16_MAX)
+	/* Of the application's own change ethdev learns when it is done. */
+	if (mtu == dev->data->mtu || mtu == tapbatch_port(dev)->mtu || mtu > UINT16_MAX)
 		return;
 	TAPBATCH_LOG(NOTICE, "port %u: the interface's MTU was changed from %u to %u",
 		     dev->data->port_id, dev->data->mtu, mtu);
+	tapbatch_port(dev)->mtu = (uint16_t)mtu;
 	dev->data->mtu = (uint16_t)mtu;
 }
 
@@ -570,7 +619,6 @@ handle_news(void *opaque)
 	struct tapbatch_port *port = tapbatch_port(dev);
 	struct tapbatch_link_state state;
 	bool ours;
-	int moved;
 	int ret = 0;
 
 	if (local->engine->failed != NULL && local->engine->failed(dev)) {
@@ -580,16 +628,12 @@ handle_news(void *opaque)
 	}
 	pthread_mutex_lock(&local->lock);
 	ours = tapbatch_link_read_news(&local->link);
-	if (ours) {
-		moved = tapbatch_link_follow(&local->link);
-		if (moved > 0)
-			moved = watch_news(local);
-		ret = moved < 0 ? moved : tapbatch_link_get(&local->link, &state);
-	}
+	if (ours)
+		ret = tapbatch_link_get(&local->link, &state);
 	pthread_mutex_unlock(&local->lock);
 	if (!ours)
 		return;
-	if (ret == 0 && dev->data->dev_started)
+	if (ret == 0)
 		follow_mtu(dev, state.mtu);
 	if (tapbatch_link_update(dev, 0) == 0 && dev->data->dev_conf.intr_conf.lsc != 0)
 		rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_LSC, NULL);
@@ -603,16 +647,10 @@ static int
 install_news(struct rte_eth_dev *dev)
 {
 	struct tapbatch_local *local = tapbatch_local(dev);
-	int ret;
 
-	local->news_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (local->news_fd < 0)
-		return -errno;
-	ret = watch_news(local);
-	if (ret != 0)
-		return ret;
 	local->news_handle = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
-	if (local->news_handle == NULL || rte_intr_fd_set(local->news_handle, local->news_fd) ||
+	if (local->news_handle == NULL ||
+	    rte_intr_fd_set(local->news_handle, local->link.news_fd) ||
 	    rte_intr_type_set(local->news_handle, RTE_INTR_HANDLE_EXT))
 		return -ENOMEM;
 	return rte_intr_callback_register(local->news_handle, handle_news, dev);
@@ -632,9 +670,6 @@ remove_news(struct rte_eth_dev *dev)
 		rte_intr_instance_free(local->news_handle);
 		local->news_handle = NULL;
 	}
-	if (local->news_fd >= 0)
-		close(local->news_fd);
-	local->news_fd = -1;
 }
 
 static void
@@ -664,6 +699,8 @@ tapbatch_dev_close(struct rte_eth_dev *dev)
 
 	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
 		return 0;
+	/* A port that is unplugged may never have been stopped. */
+	tapbatch_rx_intr_remove(dev);
 	for (i = 0; i < dev->data->nb_rx_queues; i++)
 		tapbatch_rx_queue_release(dev, i);
 	for (i = 0; i < dev->data->nb_tx_queues; i++)
@@ -912,6 +949,7 @@ open_interface(struct rte_eth_dev *dev, const char *name)
 	port->tx_dropped_base = state.tx_dropped;
 	port->rx_dropped_base = state.rx_dropped;
 	dev->data->mtu = (uint16_t)RTE_MIN(state.mtu, (uint32_t)UINT16_MAX);
+	port->mtu = dev->data->mtu;
 	return tapbatch_tun_name(local->fds[0], port->args.iface);
 }
 
@@ -941,8 +979,8 @@ create_port(struct rte_vdev_device *vdev, const struct tapbatch_args *args,
 		return -ENOMEM;
 	}
 	local->engine = engine;
-	local->news_fd = -1;
 	local->link.ioctl_sock = -1;
+	local->link.news_fd = -1;
 	local->remote = TAPBATCH_REMOTE_NONE;
 	pthread_mutex_init(&local->lock, NULL);
 	dev->process_private = local;
@@ -958,6 +996,9 @@ create_port(struct rte_vdev_device *vdev, const struct tapbatch_args *args,
 		ret = engine->port_open(dev);
 		local->port_opened = ret == 0;
 	}
+	/* Last: what fails leaves no interface behind. */
+	if (ret == 0 && args->persist)
+		ret = tapbatch_tun_set_persistent(name, local->fds[0]);
 	if (ret != 0) {
 		free_local(dev);
 		rte_eth_dev_release_port(dev);

@@ -39,6 +39,8 @@ struct tapbatch_frame {
 	uint8_t first;   /* index of the first packet in its batch */
 	uint8_t last;    /* index of the last one */
 	uint8_t nb_pkts; /* 1: a packet as the application sent it */
+	/* The virtio header lies in the packet's headroom, and what was there in hdr. */
+	bool in_headroom;
 	/* Bytes that hdr replaces at the start of the first packet; each further
 	 * packet has as many bytes of headers, which are left out. 0: none.
 	 */

@@ -14,6 +14,7 @@
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -56,6 +57,7 @@ static int
 open_sockets(struct tapbatch_link *link)
 {
 	char name[IF_NAMESIZE];
+	struct epoll_event event = { .events = EPOLLIN };
 	struct ifreq ifr = { 0 };
 	int ret;
 
@@ -74,19 +76,22 @@ open_sockets(struct tapbatch_link *link)
 	if (link->requests == NULL || mnl_socket_bind(link->requests, 0, MNL_SOCKET_AUTOPID) < 0)
 		return -errno;
 	link->news = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (link->news == NULL || mnl_socket_bind(link->news, RTMGRP_LINK, MNL_SOCKET_AUTOPID) < 0)
+	if (link->news == NULL ||
+	    mnl_socket_bind(link->news, RTMGRP_LINK, MNL_SOCKET_AUTOPID) < 0 ||
+	    epoll_ctl(link->news_fd, EPOLL_CTL_ADD, mnl_socket_get_fd(link->news), &event) != 0)
 		return -errno;
 	return 0;
 }
 
-int
-tapbatch_link_open(struct tapbatch_link *link, int tun_fd)
+/* Opens the sockets where the interface is now. Their news go to news_fd. */
+static int
+open_there(struct tapbatch_link *link, int tun_fd, int news_fd)
 {
 	struct tapbatch_netns_visit visit;
 	int64_t inode;
 	int ret;
 
-	*link = (struct tapbatch_link){ .tun_fd = tun_fd, .ioctl_sock = -1 };
+	*link = (struct tapbatch_link){ .tun_fd = tun_fd, .ioctl_sock = -1, .news_fd = news_fd };
 	inode = netns_inode(tun_fd);
 	if (inode < 0)
 		return (int)inode;
@@ -95,15 +100,11 @@ tapbatch_link_open(struct tapbatch_link *link, int tun_fd)
 	if (ret == 0)
 		ret = open_sockets(link);
 	tapbatch_netns_leave(&visit);
-	if (ret != 0) {
-		TAPBATCH_LOG(ERR, "no rtnetlink socket for the interface: %s", strerror(-ret));
-		tapbatch_link_close(link);
-	}
 	return ret;
 }
 
-void
-tapbatch_link_close(struct tapbatch_link *link)
+static void
+close_sockets(struct tapbatch_link *link)
 {
 	if (link->requests != NULL)
 		mnl_socket_close(link->requests);
@@ -117,22 +118,26 @@ tapbatch_link_close(struct tapbatch_link *link)
 }
 
 int
-tapbatch_link_follow(struct tapbatch_link *link)
+tapbatch_link_open(struct tapbatch_link *link, int tun_fd)
 {
-	int64_t inode = netns_inode(link->tun_fd);
-	struct tapbatch_link moved;
+	int news_fd = epoll_create1(EPOLL_CLOEXEC);
 	int ret;
 
-	if (inode < 0)
-		return (int)inode;
-	if (link->requests != NULL && (inode == 0 || (ino_t)inode == link->netns))
-		return 0;
-	ret = tapbatch_link_open(&moved, link->tun_fd);
-	if (ret != 0)
-		return ret;
-	tapbatch_link_close(link);
-	*link = moved;
-	return 1;
+	ret = news_fd < 0 ? -errno : open_there(link, tun_fd, news_fd);
+	if (ret != 0) {
+		TAPBATCH_LOG(ERR, "no rtnetlink socket for the interface: %s", strerror(-ret));
+		tapbatch_link_close(link);
+	}
+	return ret;
+}
+
+void
+tapbatch_link_close(struct tapbatch_link *link)
+{
+	close_sockets(link);
+	if (link->news_fd >= 0)
+		close(link->news_fd);
+	link->news_fd = -1;
 }
 
 static struct nlmsghdr *
@@ -147,6 +152,46 @@ begin(struct tapbatch_link *link, void *buffer, uint16_t type, struct ifinfomsg 
 	(*info)->ifi_family = AF_UNSPEC;
 	(*info)->ifi_index = (int)link->ifindex;
 	return nlh;
+}
+
+int
+tapbatch_link_follow(struct tapbatch_link *link)
+{
+	int64_t inode = netns_inode(link->tun_fd);
+	struct tapbatch_link moved;
+	struct ifinfomsg *info;
+	struct nlmsghdr *nlh;
+	char buffer[256];
+	int ret;
+
+	if (inode < 0)
+		return (int)inode;
+	if (link->requests != NULL && (inode == 0 || (ino_t)inode == link->netns))
+		return 0;
+	/* What failed once is not tried, and told, again for the same namespace. */
+	if (inode != 0 && (ino_t)inode == link->unreachable)
+		return link->unreachable_err;
+	ret = open_there(&moved, link->tun_fd, link->news_fd);
+	if (ret != 0) {
+		close_sockets(&moved);
+		if (ret != -EPERM) /* that was told */
+			TAPBATCH_LOG(ERR,
+				     "interface %u cannot be followed to where it has moved: %s",
+				     link->ifindex, strerror(-ret));
+		link->unreachable = (ino_t)inode;
+		link->unreachable_err = ret;
+		return ret;
+	}
+	close_sockets(link);
+	*link = moved;
+	/* There may have been news there before the socket listened: the answer to this
+	 * question makes whoever waits for news look.
+	 */
+	nlh = begin(link, buffer, RTM_GETLINK, &info);
+	if (mnl_socket_sendto(link->news, nlh, nlh->nlmsg_len) < 0)
+		TAPBATCH_LOG(NOTICE, "interface %u: no news after its move: %s", link->ifindex,
+			     strerror(errno));
+	return 1;
 }
 
 static int
@@ -288,12 +333,6 @@ tapbatch_link_set_rx_frames(struct tapbatch_link *link, uint32_t packets)
 	coalesce.cmd = ETHTOOL_SCOALESCE;
 	coalesce.rx_max_coalesced_frames = packets;
 	return ioctl(link->ioctl_sock, SIOCETHTOOL, &ifr) == 0 ? 0 : -errno;
-}
-
-int
-tapbatch_link_news_fd(const struct tapbatch_link *link)
-{
-	return mnl_socket_get_fd(link->news);
 }
 
 struct news {

@@ -22,8 +22,11 @@ struct tapbatch_link {
 	struct mnl_socket *requests; /* in the interface's namespace */
 	struct mnl_socket *news;     /* likewise; non-blocking */
 	int ioctl_sock;              /* likewise */
+	int news_fd;                 /* epoll: readable when there is news of some interface */
 	unsigned int ifindex;
-	ino_t netns; /* inode of that namespace, 0: not known */
+	ino_t netns;       /* inode of that namespace, 0: not known */
+	ino_t unreachable; /* of one that could not be entered */
+	int unreachable_err;
 };
 
 struct tapbatch_link_state {
@@ -58,9 +61,6 @@ int tapbatch_link_set_txqlen(struct tapbatch_link *link, uint32_t packets);
  * rx-frames).
  */
 int tapbatch_link_set_rx_frames(struct tapbatch_link *link, uint32_t packets);
-
-/* The descriptor that becomes readable when there is news of some interface. */
-int tapbatch_link_news_fd(const struct tapbatch_link *link);
 
 /* Reads away all news. Returns whether any of it can concern this interface. */
 bool tapbatch_link_read_news(struct tapbatch_link *link);

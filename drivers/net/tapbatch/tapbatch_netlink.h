@@ -17,7 +17,8 @@
  *
  * @param socket    bound; nobody else may use it at the same time
  * @param nlh       the request
- * @param callback  gets each message of the answer; NULL: only errors matter
+ * @param callback  gets each message of the answer, returns MNL_CB_STOP for the last one
+ *                  if no acknowledgement follows; NULL: only errors matter
  * @return 0, or the negative errno of the kernel or the callback (MNL_CB_ERROR)
  */
 int tapbatch_netlink_talk(struct mnl_socket *socket, struct nlmsghdr *nlh, mnl_cb_t callback,

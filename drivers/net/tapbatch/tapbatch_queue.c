@@ -122,6 +122,7 @@ tapbatch_rx_queue_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t nb_desc, 
 	uint64_t offloads = conf->offloads | dev->data->dev_conf.rxmode.offloads;
 	struct tapbatch_rx_local *rx;
 	struct tapbatch_rxq *rxq;
+	bool pinned;
 	int ret;
 
 	rxq = rte_zmalloc_socket("tapbatch_rxq", sizeof(*rxq), RTE_CACHE_LINE_SIZE, (int)socket);
@@ -149,8 +150,11 @@ tapbatch_rx_queue_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t nb_desc, 
 	rx->split.done = true;
 	rx->intr_fd = -1;
 	rx->intr_kick = -1;
-	/* Buffers of our own can only be handed on where we read to them. */
-	ret = rxq->scatter && local->engine->rx_burst == NULL ?
+	/* Buffers of our own can only be handed on where we read to them, and in mbufs that
+	 * have none for good.
+	 */
+	pinned = rte_pktmbuf_priv_flags(pool) & RTE_PKTMBUF_POOL_F_PINNED_EXT_BUF;
+	ret = rxq->scatter && !pinned && local->engine->rx_burst == NULL ?
 		      take_slots(rx, local->engine->nb_slots, (int)socket) :
 		      map_slots(rx, local->engine->nb_slots);
 	if (ret != 0) {
@@ -221,6 +225,7 @@ tapbatch_tx_queue_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t nb_desc, 
 	txq->queue_id = id;
 	txq->nb_desc = nb_desc;
 	txq->deferred = conf->tx_deferred_start != 0;
+	txq->link_down = port->link_down;
 	txq->offloads = conf->offloads | dev->data->dev_conf.txmode.offloads;
 	tapbatch_tune(txq, port->args.tx_batched, port->coalesce);
 	txq->coalesce.l3_only = port->args.l3_only;

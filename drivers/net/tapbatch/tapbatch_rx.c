@@ -223,7 +223,8 @@ refill(struct tapbatch_rxq *rxq, const struct tapbatch_engine *engine, struct ta
 		rx->budget = (uint16_t)(rx->budget + got + 1) / 2;
 	if (got == 0) {
 		if (unlikely(rx->io.err != 0)) {
-			rxq->stats.read_errors++;
+			/* Of an interface that is gone there is nothing to miss. */
+			rxq->stats.read_errors += rx->io.err != EBADFD;
 			rx->io.err = 0;
 		}
 		return false;

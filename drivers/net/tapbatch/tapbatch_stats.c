@@ -101,8 +101,7 @@ tapbatch_stats_get(struct rte_eth_dev *dev, struct rte_eth_stats *stats)
 
 		if (rxq == NULL)
 			continue;
-		errors = rxq->stats.malformed + rxq->stats.oversize + rxq->stats.read_errors +
-			 rxq->stats.stop_drops;
+		errors = rxq->stats.malformed + rxq->stats.oversize + rxq->stats.stop_drops;
 		stats->ipackets += rxq->stats.packets;
 		stats->ibytes += rxq->stats.bytes;
 		stats->ierrors += errors;

@@ -10,6 +10,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/ethtool.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if_arp.h>
 #include <string.h>
@@ -20,6 +22,7 @@
 #include <rte_string_fns.h>
 
 #include "tapbatch_log.h"
+#include "tapbatch_netlink.h"
 #include "tapbatch_netns.h"
 #include "tapbatch_tun.h"
 #include "tapbatch_virtio.h"
@@ -129,6 +132,101 @@ set_iff(int fd, const char *name, bool l3_only, bool multi_queue)
 	return ioctl(fd, TUNSETIFF, &ifr) == 0 ? 0 : -errno;
 }
 
+/* Queues of an interface, ours among them, as the kernel counts them; 0 if it does not
+ * tell.
+ */
+struct tun_queues {
+	uint32_t attached;
+	uint32_t detached;
+};
+
+static int
+read_tun_attribute(const struct nlattr *attr, void *data)
+{
+	struct tun_queues *queues = data;
+
+	if (mnl_attr_get_type(attr) == IFLA_TUN_NUM_QUEUES &&
+	    mnl_attr_validate(attr, MNL_TYPE_U32) == 0)
+		queues->attached = mnl_attr_get_u32(attr);
+	if (mnl_attr_get_type(attr) == IFLA_TUN_NUM_DISABLED_QUEUES &&
+	    mnl_attr_validate(attr, MNL_TYPE_U32) == 0)
+		queues->detached = mnl_attr_get_u32(attr);
+	return MNL_CB_OK;
+}
+
+static int
+read_link_kind(const struct nlattr *attr, void *data)
+{
+	if (mnl_attr_get_type(attr) == IFLA_INFO_DATA)
+		mnl_attr_parse_nested(attr, read_tun_attribute, data);
+	return MNL_CB_OK;
+}
+
+static int
+read_link_attribute(const struct nlattr *attr, void *data)
+{
+	if (mnl_attr_get_type(attr) == IFLA_LINKINFO)
+		mnl_attr_parse_nested(attr, read_link_kind, data);
+	return MNL_CB_OK;
+}
+
+static int
+read_link(const struct nlmsghdr *nlh, void *data)
+{
+	if (nlh->nlmsg_type != RTM_NEWLINK)
+		return MNL_CB_OK;
+	mnl_attr_parse(nlh, sizeof(struct ifinfomsg), read_link_attribute, data);
+	return MNL_CB_STOP;
+}
+
+static struct tun_queues
+count_queues(const char *name)
+{
+	struct mnl_socket *socket = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+	struct tun_queues queues = { 0 };
+	struct ifinfomsg *info;
+	struct nlmsghdr *nlh;
+	char buffer[256];
+
+	if (socket == NULL)
+		return queues;
+	nlh = mnl_nlmsg_put_header(buffer);
+	nlh->nlmsg_type = RTM_GETLINK;
+	nlh->nlmsg_flags = NLM_F_REQUEST;
+	info = mnl_nlmsg_put_extra_header(nlh, sizeof(*info));
+	info->ifi_index = (int)if_nametoindex(name);
+	if (mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) == 0)
+		tapbatch_netlink_talk(socket, nlh, read_link, &queues);
+	mnl_socket_close(socket);
+	return queues;
+}
+
+/* Somebody else's queues would take a part of the packets, and whoever attached first
+ * has decided whether there is a virtio header.
+ */
+static int
+check_alone(const char *device, int fd)
+{
+	const unsigned int wanted = IFF_NO_PI | IFF_VNET_HDR;
+	struct tun_queues queues;
+	struct ifreq ifr = { 0 };
+	uint32_t others;
+
+	if (ioctl(fd, TUNGETIFF, &ifr) != 0)
+		return -errno;
+	queues = count_queues(ifr.ifr_name);
+	others = queues.attached + queues.detached;
+	if (others > 1 || ((unsigned int)ifr.ifr_flags & wanted) != wanted) {
+		TAPBATCH_LOG(
+			ERR,
+			"%s: iface=%s is in use: another process, or port, holds queues of it; "
+			"it has to close them first",
+			device, ifr.ifr_name);
+		return -EBUSY;
+	}
+	return 0;
+}
+
 static int
 set_vnet_hdr_len(int fd)
 {
@@ -142,7 +240,7 @@ set_vnet_hdr_len(int fd)
 }
 
 static int
-set_ids_and_persistence(const char *device, int fd, const struct tapbatch_args *args)
+set_ids(const char *device, int fd, const struct tapbatch_args *args)
 {
 	if (args->owner >= 0 && ioctl(fd, TUNSETOWNER, (unsigned long)args->owner) != 0) {
 		TAPBATCH_LOG(ERR, "%s: owner=%lld cannot be set: %s", device,
@@ -154,11 +252,16 @@ set_ids_and_persistence(const char *device, int fd, const struct tapbatch_args *
 			     (long long)args->group, strerror(errno));
 		return -errno;
 	}
-	if (args->persist && ioctl(fd, TUNSETPERSIST, 1UL) != 0) {
-		TAPBATCH_LOG(ERR, "%s: persist=1 cannot be set: %s", device, strerror(errno));
-		return -errno;
-	}
 	return 0;
+}
+
+int
+tapbatch_tun_set_persistent(const char *device, int fd)
+{
+	if (ioctl(fd, TUNSETPERSIST, 1UL) == 0)
+		return 0;
+	TAPBATCH_LOG(ERR, "%s: persist=1 cannot be set: %s", device, strerror(errno));
+	return -errno;
 }
 
 int
@@ -186,9 +289,11 @@ tapbatch_tun_open(const char *device, const struct tapbatch_args *args, bool *mu
 		close(fd);
 		return ret;
 	}
-	ret = set_vnet_hdr_len(fd);
+	ret = check_alone(device, fd);
 	if (ret == 0)
-		ret = set_ids_and_persistence(device, fd, args);
+		ret = set_vnet_hdr_len(fd);
+	if (ret == 0)
+		ret = set_ids(device, fd, args);
 	if (ret != 0) {
 		close(fd);
 		return ret;

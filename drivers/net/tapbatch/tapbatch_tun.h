@@ -45,6 +45,9 @@
 int tapbatch_tun_open(const char *device, const struct tapbatch_args *args, bool *multi_queue,
 		      bool *created);
 
+/* Lets the interface outlive its descriptors. 0, or negative errno after a message. */
+int tapbatch_tun_set_persistent(const char *device, int fd);
+
 /*
  * Attaches one more queue to the interface behind fd, wherever it is now.
  *

@@ -43,6 +43,7 @@ describe(struct tapbatch_txq *txq, struct rte_mbuf **pkts, struct tapbatch_frame
 
 	write->iov = iov;
 	write->result = 0;
+	frame->in_headroom = false;
 	if (frame->nb_pkts == 1) {
 		struct rte_mbuf *m = pkts[frame->first];
 
@@ -54,6 +55,9 @@ describe(struct tapbatch_txq *txq, struct rte_mbuf **pkts, struct tapbatch_frame
 			uint8_t *start = rte_pktmbuf_mtod_offset(m, uint8_t *,
 								 -TAPBATCH_VNET_HDR_LEN);
 
+			/* The application's again if there is no room. */
+			memcpy(frame->hdr, start, TAPBATCH_VNET_HDR_LEN);
+			frame->in_headroom = true;
 			memcpy(start, &frame->vnet, TAPBATCH_VNET_HDR_LEN);
 			iov->iov_base = start;
 			iov->iov_len = TAPBATCH_VNET_HDR_LEN + (size_t)m->data_len;
@@ -196,6 +200,13 @@ take_refused(struct tapbatch_txq *txq, struct rte_mbuf **pkts, struct rte_mbuf *
 	return n;
 }
 
+static void
+restore_headroom(struct rte_mbuf *m, const struct tapbatch_frame *frame)
+{
+	memcpy(rte_pktmbuf_mtod_offset(m, uint8_t *, -TAPBATCH_VNET_HDR_LEN), frame->hdr,
+	       TAPBATCH_VNET_HDR_LEN);
+}
+
 /* Counts what became of the packets of each frame. Those that the application gets
  * back are listed. Returns how many.
  */
@@ -219,6 +230,8 @@ settle(struct tapbatch_txq *txq, struct rte_mbuf **pkts, struct rte_mbuf **unsen
 				txq->stats.bytes += pkts[k]->pkt_len;
 			} else if (tapbatch_no_room(result)) {
 				txq->stats.no_room++;
+				if (frame->in_headroom)
+					restore_headroom(pkts[k], frame);
 				unsent[nb_unsent++] = pkts[k];
 				pkts[k] = NULL;
 			} else if (result == MALFORMED) {
@@ -291,6 +304,14 @@ send_each_alone(struct tapbatch_txq *txq, const struct tapbatch_engine *engine,
 }
 
 uint16_t
+tapbatch_tx_drop(struct tapbatch_txq *txq, struct rte_mbuf **pkts, uint16_t n)
+{
+	txq->stats.link_down += n;
+	rte_pktmbuf_free_bulk(pkts, n);
+	return n;
+}
+
+uint16_t
 tapbatch_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 {
 	struct tapbatch_txq *txq = queue;
@@ -298,6 +319,8 @@ tapbatch_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 	struct tapbatch_tx_io *io = local->tx[txq->queue_id];
 	uint16_t done = 0;
 
+	if (unlikely(txq->link_down))
+		return tapbatch_tx_drop(txq, pkts, nb_pkts);
 	tapbatch_follow_tuning(txq);
 	while (done < nb_pkts) {
 		uint16_t n = RTE_MIN(nb_pkts - done, txq->batch);

@@ -124,16 +124,23 @@ uring_tx_close(struct tapbatch_tx_io *io)
 	close_ring(&io->uring);
 }
 
-/* Submits what is prepared and waits for its end, which comes within the call. */
-static int
+/* Submits n operations and waits for their end, which comes within the call. Returns how
+ * many did: fewer when the kernel has no memory, or forbids io_uring from now on.
+ */
+static unsigned int
 submit(struct io_uring *ring, unsigned int n)
 {
 	int ret;
 
 	do {
 		ret = io_uring_submit_and_wait(ring, n);
-	} while (unlikely(ret == -EINTR || ret == -EAGAIN));
-	return ret;
+	} while (unlikely(ret == -EINTR));
+	if (unlikely(ret < (int)n))
+		TAPBATCH_LOG(NOTICE,
+			     "io_uring takes %d of %u operations (%s): the queue goes on "
+			     "with system calls",
+			     RTE_MAX(ret, 0), n, ret < 0 ? strerror(-ret) : "no memory");
+	return (unsigned int)RTE_MAX(ret, 0);
 }
 
 static uint16_t
@@ -143,6 +150,7 @@ uring_rx(struct tapbatch_rx_io *io, uint16_t n)
 	struct io_uring *ring;
 	unsigned int head;
 	unsigned int seen = 0;
+	unsigned int submitted;
 	uint16_t got = 0;
 	uint16_t i;
 
@@ -158,7 +166,7 @@ uring_rx(struct tapbatch_rx_io *io, uint16_t n)
 		sqe->flags = IOSQE_FIXED_FILE;
 		sqe->user_data = i;
 	}
-	submit(ring, n);
+	submitted = submit(ring, n);
 	io->syscalls++;
 
 	io_uring_for_each_cqe(ring, head, cqe)
@@ -183,6 +191,9 @@ uring_rx(struct tapbatch_rx_io *io, uint16_t n)
 		}
 	}
 	io_uring_cq_advance(ring, seen);
+	/* What is left in the ring would read to slots some other time. */
+	if (unlikely(submitted < n))
+		close_ring(&io->uring);
 	return got;
 }
 
@@ -193,6 +204,7 @@ uring_tx(struct tapbatch_tx_io *io, struct tapbatch_write *writes, uint16_t n)
 	struct io_uring *ring;
 	unsigned int head;
 	unsigned int seen = 0;
+	unsigned int submitted;
 	uint16_t i;
 
 	/* In a ring, a frame behind one that found no room may still find some: out of
@@ -224,7 +236,7 @@ uring_tx(struct tapbatch_tx_io *io, struct tapbatch_write *writes, uint16_t n)
 		sqe->user_data = i;
 		writes[i].result = -EAGAIN;
 	}
-	submit(ring, n);
+	submitted = submit(ring, n);
 	io->syscalls++;
 
 	io_uring_for_each_cqe(ring, head, cqe)
@@ -235,6 +247,12 @@ uring_tx(struct tapbatch_tx_io *io, struct tapbatch_write *writes, uint16_t n)
 			io->sequential = true;
 	}
 	io_uring_cq_advance(ring, seen);
+	if (unlikely(submitted < n)) {
+		/* What is left in the ring are packets that must not go out later. */
+		close_ring(&io->uring);
+		if (!io->sequential)
+			tapbatch_rw_tx(io, writes + submitted, (uint16_t)(n - submitted));
+	}
 }
 
 /* Cycles that a batch takes, one by one or through a ring, best of some. */

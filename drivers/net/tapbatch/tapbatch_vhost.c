@@ -498,7 +498,7 @@ vhost_port_open(struct rte_eth_dev *dev)
 	if (local->vhost_err < 0)
 		return -errno;
 	/* EAL's interrupt thread watches this descriptor. */
-	if (epoll_ctl(local->news_fd, EPOLL_CTL_ADD, local->vhost_err, &event) != 0) {
+	if (epoll_ctl(local->link.news_fd, EPOLL_CTL_ADD, local->vhost_err, &event) != 0) {
 		int err = errno;
 
 		close(local->vhost_err);

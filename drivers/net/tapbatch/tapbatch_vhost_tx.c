@@ -286,14 +286,6 @@ check_stall(struct tapbatch_txq *txq, struct tapbatch_vhost_tx *tx)
 	}
 }
 
-static uint16_t
-drop_all(struct tapbatch_txq *txq, struct rte_mbuf **pkts, uint16_t n)
-{
-	txq->stats.link_down += n;
-	rte_pktmbuf_free_bulk(pkts, n);
-	return n;
-}
-
 uint16_t
 tapbatch_vhost_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 {
@@ -307,8 +299,9 @@ tapbatch_vhost_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 	if (unlikely(tx == NULL))
 		return 0;
 	tapbatch_vhost_tx_reclaim(txq, tx);
-	if (unlikely(!tx->running || tapbatch_port(dev)->gone || tapbatch_port(dev)->broken))
-		return drop_all(txq, pkts, nb_pkts);
+	if (unlikely(!tx->running || txq->link_down || tapbatch_port(dev)->gone ||
+		     tapbatch_port(dev)->broken))
+		return tapbatch_tx_drop(txq, pkts, nb_pkts);
 
 	tapbatch_follow_tuning(txq);
 	while (done < nb_pkts) {
