@@ -401,7 +401,6 @@ contradicting_requests_are_refused(void **state)
 		  -EINVAL, 0, 0, 0, 0, 0 },
 		{ "UDP segmentation of TCP", { .gso_size = 9, .payload_len = 99 }, TX4 | TX_USO,
 		  -EINVAL, 0, 0, 0, 0, 0 },
-		{ "TSO without payload", { .gso_size = 9 }, TX4 | TX_TSO, -EINVAL, 0, 0, 0, 0, 0 },
 		{ "TSO, wrong l2_len", { .gso_size = 9, .payload_len = 99 }, TX4 | TX_TSO, -EINVAL,
 		  L2, 18, 0, 0, 0 },
 		{ "TSO, l2_len 0", { .gso_size = 9, .payload_len = 99 }, TX4 | TX_TSO, -EINVAL, L2, 0,
