@@ -77,25 +77,35 @@ describe(struct tapbatch_txq *txq, struct rte_mbuf **pkts, struct tapbatch_frame
 	return n;
 }
 
-/* Writes frames that are described, usually all nb_pkts packets of the batch. */
 static inline void
-write_part(struct tapbatch_txq *txq, const struct tapbatch_engine *engine,
-	   struct tapbatch_tx_io *io, uint16_t begin, uint16_t end, uint16_t nb_pkts)
+count_batch(struct tapbatch_txq *txq, uint32_t nb_pkts)
 {
-	uint16_t i;
-
-	engine->tx(io, &txq->writes[begin], end - begin);
-	if (unlikely(end - begin < txq->coalesce.nb_frames))
-		for (nb_pkts = 0, i = begin; i < end; i++)
-			nb_pkts += txq->frames[i].nb_pkts;
 	txq->stats.batches++;
 	tapbatch_count_size(txq->stats.sizes, nb_pkts);
 }
 
-/* Describes and writes all frames; the result of each is in txq->writes. */
-static void
+/* Writes frames that are described, not all of the batch. */
+static __rte_noinline void
+write_part(struct tapbatch_txq *txq, const struct tapbatch_engine *engine,
+	   struct tapbatch_tx_io *io, uint16_t begin, uint16_t end)
+{
+	uint32_t nb_pkts = 0;
+	uint16_t i;
+
+	if (begin == end)
+		return;
+	engine->tx(io, &txq->writes[begin], end - begin);
+	for (i = begin; i < end; i++)
+		nb_pkts += txq->frames[i].nb_pkts;
+	count_batch(txq, nb_pkts);
+}
+
+/* Describes and writes all frames; the result of each is in txq->writes. Returns whether
+ * all went in one call of the engine, which is not counted yet then.
+ */
+static bool
 write_frames(struct tapbatch_txq *txq, const struct tapbatch_engine *engine,
-	     struct tapbatch_tx_io *io, struct rte_mbuf **pkts, uint16_t nb_pkts)
+	     struct tapbatch_tx_io *io, struct rte_mbuf **pkts)
 {
 	uint16_t nb_frames = txq->coalesce.nb_frames;
 	uint16_t begin = 0; /* first frame that is described and not written */
@@ -112,15 +122,18 @@ write_frames(struct tapbatch_txq *txq, const struct tapbatch_engine *engine,
 			continue;
 		}
 		/* No vectors left, or a frame that must be left out: write so far. */
-		if (i > begin)
-			write_part(txq, engine, io, begin, i, nb_pkts);
+		write_part(txq, engine, io, begin, i);
 		used = 0;
 		if (n == 0)
 			i++;
 		begin = i;
 	}
-	if (i > begin)
-		write_part(txq, engine, io, begin, i, nb_pkts);
+	if (unlikely(begin > 0)) {
+		write_part(txq, engine, io, begin, i);
+		return false;
+	}
+	engine->tx(io, txq->writes, nb_frames);
+	return true;
 }
 
 /* Frames of one packet each. */
@@ -283,7 +296,8 @@ send_batch(struct tapbatch_txq *txq, const struct tapbatch_engine *engine,
 	uint64_t bytes = 0;
 	uint16_t i;
 
-	write_frames(txq, engine, io, pkts, n);
+	if (likely(write_frames(txq, engine, io, pkts)))
+		count_batch(txq, n);
 	for (i = 0; i < txq->coalesce.nb_frames; i++)
 		if (unlikely(txq->writes[i].result != 0))
 			return finish_batch(txq, engine, io, pkts, n);
