@@ -94,8 +94,18 @@ is "started in vain, ports leave no descriptors" "$(fds)" "$before"
 ok "what can't be, does not start" eval '! po po probe net_tapbatch1,iface=t1,persist=1,remote=nosuch'
 ok "and leaves no interface, though persistent" test ! -e /sys/class/net/t1
 
+# An application that closes a port when it is told that its interface is gone.
+po po probe net_tapbatch1,iface=t1 >/dev/null
+po po open 0 rmv=1 >/dev/null
+po po start 0 >/dev/null
+po po events close=1 >/dev/null
+ip link del t1
+ok "a port may be closed in the callback of the event" wait_for 5 eval 'po po events | grep -q "rmv 1"'
+is "it is gone" "$(po po ports | grep -c net_ || true)" 0
+is "and leaves no descriptors" "$(fds)" "$before"
+
 # Mempools with external buffers.
-ok "a port probes" po po probe net_tapbatch1,iface=t1
+ok "a port probes" po po probe net_tapbatch2,iface=t1
 ok "opens with mbufs that have external buffers for good" \
 	po po open 0 rx=lro,scatter maxlro=65535 mbufs=512 pinned=1
 ok "starts" po po start 0
@@ -108,7 +118,7 @@ is "all mbufs have their buffers still" "$(own)" 512
 ok "the port is unplugged" po po unplug 0
 
 # io_uring is taken away.
-ok "a port probes" po po probe net_tapbatch1,iface=t1,engine=uring,coalesce=none
+ok "a port probes" po po probe net_tapbatch2,iface=t1,engine=uring,coalesce=none
 ok "opens" po po open 0
 ok "starts" po po start 0
 po po raw k2 t1 >/dev/null

@@ -357,23 +357,28 @@ dev_info(char **argv)
 	return 0;
 }
 
+static bool close_removed; /* ports, from the event's callback */
+
 static int
 count_event(uint16_t port, enum rte_eth_event_type type, void *arg, void *ret)
 {
-	(void)port;
 	(void)arg;
 	(void)ret;
+	if (type == RTE_ETH_EVENT_INTR_RMV && close_removed) {
+		rte_eth_dev_stop(port);
+		rte_eth_dev_close(port);
+	}
 	atomic_fetch_add(type == RTE_ETH_EVENT_INTR_RMV ? &rmv_events : &lsc_events, 1);
 	return 0;
 }
 
-/* Counts of events since the last time; the first time begins to count. */
+/* events [close=1]: counts since the last time; the first time begins to count. */
 static int
 events(char **argv)
 {
 	static bool registered;
 
-	(void)argv;
+	close_removed = arg_number(argv, "close", 0) != 0;
 	if (!registered) {
 		registered = true;
 		rte_eth_dev_callback_register(RTE_ETH_ALL, RTE_ETH_EVENT_INTR_LSC, count_event,
@@ -543,7 +548,7 @@ const struct command control_commands[] = {
 	{ "xstats", xstats, "PORT [PREFIX]" },
 	{ "reset", reset, "PORT" },
 	{ "info", dev_info, "PORT" },
-	{ "events", events, "" },
+	{ "events", events, "[close=1]" },
 	{ "usage", usage, "" },
 	{ "cycle", cycle, "TIMES DEVARGS IFACE [as open]" },
 	{ "hold", hold, "PORT MBUFS" },

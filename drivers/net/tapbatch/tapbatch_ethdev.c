@@ -625,6 +625,8 @@ handle_news(void *opaque)
 		update_carrier(dev, false);
 		tapbatch_link_update(dev, 0);
 		rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_LSC, NULL);
+		if (dev->process_private != local)
+			return; /* the application has closed the port */
 	}
 	pthread_mutex_lock(&local->lock);
 	ours = tapbatch_link_read_news(&local->link);
@@ -637,6 +639,8 @@ handle_news(void *opaque)
 		follow_mtu(dev, state.mtu);
 	if (tapbatch_link_update(dev, 0) == 0 && dev->data->dev_conf.intr_conf.lsc != 0)
 		rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_LSC, NULL);
+	if (dev->process_private != local)
+		return;
 	if (tapbatch_is_removed(dev) && !atomic_exchange(&port->gone, true)) {
 		TAPBATCH_LOG(NOTICE, "port %u: the interface is gone", dev->data->port_id);
 		rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_RMV, NULL);
@@ -663,10 +667,15 @@ remove_news(struct rte_eth_dev *dev)
 	int ret;
 
 	if (local->news_handle != NULL) {
-		/* -EAGAIN: the callback is running. */
+		/* -EAGAIN: the callback is running; here, if an application closes a port when
+		 * it is told of an event.
+		 */
 		do {
 			ret = rte_intr_callback_unregister(local->news_handle, handle_news, dev);
-		} while (ret == -EAGAIN);
+		} while (ret == -EAGAIN && !rte_thread_is_intr());
+		if (ret == -EAGAIN)
+			rte_intr_callback_unregister_pending(local->news_handle, handle_news, dev,
+							     NULL);
 		rte_intr_instance_free(local->news_handle);
 		local->news_handle = NULL;
 	}
