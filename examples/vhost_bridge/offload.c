@@ -18,6 +18,53 @@
 
 /* These say whose memory the data is; all other flags are replaced. */
 #define KEEP_FLAGS (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL)
+/* What the field l3_len of an mbuf can hold. */
+#define MAX_L3_LEN 511
+
+/* More of them than rte_net_get_ptype() follows are allowed, as Linux allows them.
+ * Returns the offset of TCP or UDP, 0 if neither comes within the first segment.
+ */
+static uint32_t
+skip_extensions(const struct rte_mbuf *m, uint32_t ip, uint8_t *proto)
+{
+	uint32_t off = ip + sizeof(struct rte_ipv6_hdr);
+
+	if (m->data_len < off)
+		return 0;
+	*proto = rte_pktmbuf_mtod_offset(m, const struct rte_ipv6_hdr *, ip)->proto;
+	while (*proto == IPPROTO_HOPOPTS || *proto == IPPROTO_ROUTING ||
+	       *proto == IPPROTO_DSTOPTS) {
+		const uint8_t *ext = rte_pktmbuf_mtod_offset(m, const uint8_t *, off);
+
+		/* RFC 8200, 4.2: next header, length in 8 bytes beyond the first 8. */
+		if (off + 2 > m->data_len)
+			return 0;
+		*proto = ext[0];
+		off += (ext[1] + 1u) * 8;
+	}
+	return off < m->data_len ? off : 0;
+}
+
+/* The same for IPv6 with extension headers as rte_net_get_ptype() does without. */
+static uint32_t
+parse_extensions(const struct rte_mbuf *m, struct rte_net_hdr_lens *lens)
+{
+	uint8_t proto;
+	uint32_t off = skip_extensions(m, lens->l2_len, &proto);
+
+	if (off == 0)
+		return 0;
+	lens->l3_len = (uint16_t)(off - lens->l2_len);
+	if (proto == IPPROTO_UDP) {
+		lens->l4_len = sizeof(struct rte_udp_hdr);
+		return RTE_PTYPE_L4_UDP;
+	}
+	if (proto != IPPROTO_TCP || off + sizeof(struct rte_tcp_hdr) > m->data_len)
+		return 0;
+	lens->l4_len = rte_pktmbuf_mtod_offset(m, const struct rte_tcp_hdr *, off)->data_off >>
+		       4 << 2;
+	return RTE_PTYPE_L4_TCP;
+}
 
 static bool
 parse(const struct rte_mbuf *m, struct vb_headers *headers)
@@ -29,6 +76,8 @@ parse(const struct rte_mbuf *m, struct vb_headers *headers)
 	uint32_t hdr_len;
 	uint32_t l3_end;
 
+	if ((ptype & RTE_PTYPE_L3_MASK) == RTE_PTYPE_L3_IPV6_EXT)
+		ptype = (ptype & ~RTE_PTYPE_L4_MASK) | parse_extensions(m, &lens);
 	headers->tcp = (ptype & RTE_PTYPE_L4_MASK) == RTE_PTYPE_L4_TCP;
 	if (!headers->tcp && (ptype & RTE_PTYPE_L4_MASK) != RTE_PTYPE_L4_UDP)
 		return false;
@@ -89,28 +138,60 @@ pseudo_sum(struct rte_mbuf *m, const struct vb_headers *headers)
 				   0);
 }
 
-int
+/* The sum of all bytes from off to end, folded but not inverted. */
+static uint16_t
+sum_range(const struct rte_mbuf *m, uint32_t off, uint32_t end)
+{
+	uint32_t sum = 0;
+	uint32_t done = 0;
+	uint32_t at = 0;
+
+	for (; m != NULL && at < end; at += m->data_len, m = m->next) {
+		uint32_t first = RTE_MAX(off, at);
+		uint32_t last = RTE_MIN(end, at + m->data_len);
+		uint16_t part;
+
+		if (first >= last)
+			continue;
+		part = rte_raw_cksum(rte_pktmbuf_mtod_offset(m, const void *, first - at),
+				     last - first);
+		/* After an odd number of bytes high and low change places. */
+		sum += done & 1 ? rte_bswap16(part) : part;
+		done += last - first;
+	}
+	/* Of 65535 segments at most, so it did not overflow. */
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)((sum & 0xffff) + (sum >> 16));
+}
+
+static void
+ask_for_cksum(struct rte_mbuf *m, const struct vb_headers *headers)
+{
+	m->l2_len = headers->l2;
+	m->l3_len = headers->l3;
+	m->l4_len = headers->l4;
+	m->ol_flags |= headers->ipv6 ? RTE_MBUF_F_TX_IPV6 : RTE_MBUF_F_TX_IPV4;
+	m->ol_flags |= headers->tcp ? RTE_MBUF_F_TX_TCP_CKSUM : RTE_MBUF_F_TX_UDP_CKSUM;
+}
+
+/*
+ * With extension headers it can't be asked for: DPDK's library makes the
+ * pseudo-header's sum of the first header, whose length and protocol are others.
+ */
+void
 vb_offload_cksum(struct rte_mbuf *m, const struct vb_headers *headers, bool complete)
 {
-	uint32_t l4 = headers->l2 + headers->l3;
 	uint16_t sum;
 
 	m->ol_flags &= KEEP_FLAGS;
-	if (!complete) {
-		m->l2_len = headers->l2;
-		m->l3_len = headers->l3;
-		m->l4_len = headers->l4;
-		m->ol_flags |= headers->ipv6 ? RTE_MBUF_F_TX_IPV6 : RTE_MBUF_F_TX_IPV4;
-		m->ol_flags |= headers->tcp ? RTE_MBUF_F_TX_TCP_CKSUM : RTE_MBUF_F_TX_UDP_CKSUM;
-		return 0;
+	if (!complete && !(headers->ipv6 && headers->l3 != sizeof(struct rte_ipv6_hdr))) {
+		ask_for_cksum(m, headers);
+		return;
 	}
 	*l4_cksum(m, headers) = pseudo_sum(m, headers);
-	if (rte_raw_cksum_mbuf(m, l4, headers->end - l4, &sum) < 0)
-		return -1;
-	sum = (uint16_t)~sum;
+	sum = (uint16_t)~sum_range(m, headers->l2 + headers->l3, headers->end);
 	/* UDP: zero would say that there is none (RFC 768). */
 	*l4_cksum(m, headers) = sum == 0 && !headers->tcp ? UINT16_MAX : sum;
-	return 0;
 }
 
 /*
@@ -164,15 +245,17 @@ vb_offload_to_guest(struct rte_mbuf **mp, uint64_t features, struct vb_headers *
 	}
 	if (!parse(m, headers))
 		return VB_BAD;
-	if ((m->ol_flags & RTE_MBUF_F_RX_LRO) == 0)
-		return vb_offload_cksum(m, headers, (features & VB_F_GUEST_CSUM) == 0) < 0 ?
-			       VB_BAD :
-			       VB_READY;
-
+	if ((m->ol_flags & RTE_MBUF_F_RX_LRO) == 0) {
+		vb_offload_cksum(m, headers, (features & VB_F_GUEST_CSUM) == 0);
+		return VB_READY;
+	}
 	if (m->tso_segsz == 0)
 		return VB_BAD;
 	/* UDP segmentation is unknown to this vhost library. */
 	if (!headers->tcp)
+		return VB_SEGMENT;
+	/* The length has nine bits in an mbuf. */
+	if (headers->l3 > MAX_L3_LEN)
 		return VB_SEGMENT;
 	if ((features & (headers->ipv6 ? VB_F_GUEST_TSO6 : VB_F_GUEST_TSO4)) == 0)
 		return VB_SEGMENT;
@@ -193,11 +276,15 @@ vb_offload_to_port(struct rte_mbuf *m)
 		m->ol_flags &= KEEP_FLAGS;
 		return VB_READY;
 	}
-	if (!parse(m, &headers) || (lro && m->tso_segsz == 0) ||
-	    vb_offload_cksum(m, &headers, false) < 0)
+	if (!parse(m, &headers) || (lro && (m->tso_segsz == 0 || headers.l3 > MAX_L3_LEN)))
 		return VB_BAD;
-	if (lro)
-		m->ol_flags |= (headers.tcp ? RTE_MBUF_F_TX_TCP_SEG : RTE_MBUF_F_TX_UDP_SEG) |
-			       (headers.ipv6 ? 0 : RTE_MBUF_F_TX_IP_CKSUM);
+	if (!lro) {
+		vb_offload_cksum(m, &headers, false);
+		return VB_READY;
+	}
+	m->ol_flags &= KEEP_FLAGS;
+	ask_for_cksum(m, &headers);
+	m->ol_flags |= (headers.tcp ? RTE_MBUF_F_TX_TCP_SEG : RTE_MBUF_F_TX_UDP_SEG) |
+		       (headers.ipv6 ? 0 : RTE_MBUF_F_TX_IP_CKSUM);
 	return VB_READY;
 }

@@ -66,7 +66,9 @@ enum vb_ready vb_offload_to_port(struct rte_mbuf *m);
 /*
  * Asks for the checksum of one packet whose headers are known, or, if the
  * receiver cannot be asked, completes it.
+ *
+ * @param complete  the receiver takes no open checksums
  */
-int vb_offload_cksum(struct rte_mbuf *m, const struct vb_headers *headers, bool complete);
+void vb_offload_cksum(struct rte_mbuf *m, const struct vb_headers *headers, bool complete);
 
 #endif /* VHOST_BRIDGE_OFFLOAD_H */

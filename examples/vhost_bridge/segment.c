@@ -146,10 +146,7 @@ vb_segment(struct rte_mbuf *m, const struct vb_headers *headers, bool complete,
 		}
 		edit_headers(pkt, headers, i, offset, len, i + 1 == n);
 		own.end = hdr_len + len;
-		if (vb_offload_cksum(pkt, &own, complete) < 0) {
-			i++;
-			goto invalid;
-		}
+		vb_offload_cksum(pkt, &own, complete);
 		offset += len;
 	}
 	rte_pktmbuf_free(m);

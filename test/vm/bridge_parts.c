@@ -208,14 +208,15 @@ open_checksums_are_asked_for_or_completed(void **state)
 }
 
 static void
-check_segments(struct rte_mbuf **out, int n, enum kind kind, uint32_t payload, bool csum)
+check_segments(struct rte_mbuf **out, int n, enum kind kind, uint32_t payload, uint16_t segsz,
+	       bool csum)
 {
 	uint32_t hdr = RTE_ETHER_HDR_LEN + (is_ipv6[kind] ? 40 : 20) + (is_tcp[kind] ? 32 : 8);
 	uint32_t done = 0;
 	int i;
 
 	for (i = 0; i < n; i++) {
-		uint32_t len = RTE_MIN((uint32_t)SEGSZ, payload - done);
+		uint32_t len = RTE_MIN((uint32_t)segsz, payload - done);
 		const uint8_t *frame = flat(out[i]);
 		uint32_t b;
 
@@ -287,10 +288,166 @@ superframes_pass_whole_or_are_split(void **state)
 				assert_int_equal(ready, VB_SEGMENT);
 				n = vb_segment(m, &headers, !csum, out, VB_MAX_SEGMENTS);
 				assert_int_equal(n, (payloads[p] + SEGSZ - 1) / SEGSZ);
-				check_segments(out, n, kind, payloads[p], csum);
+				check_segments(out, n, kind, payloads[p], SEGSZ, csum);
 				rte_pktmbuf_free_bulk(out, n);
 			}
 	assert_int_equal(rte_mempool_avail_count(pool), before);
+}
+
+/* Then payload lies in pieces that begin and end at odd bytes. */
+static void
+segments_of_odd_size_have_right_checksums(void **state)
+{
+	static const uint16_t sizes[] = { 1001, 537, 1399, 89 };
+	struct rte_mbuf *out[VB_MAX_SEGMENTS];
+	struct vb_headers headers;
+	unsigned int kind;
+	unsigned int s;
+
+	(void)state;
+	for (kind = 0; kind < KINDS; kind++)
+		for (s = 0; s < RTE_DIM(sizes); s++) {
+			struct rte_mbuf *m = make_frame(kind, 20001, RTE_TCP_CWR_FLAG |
+				RTE_TCP_PSH_FLAG | RTE_TCP_ACK_FLAG | RTE_TCP_FIN_FLAG);
+			int n;
+
+			m->ol_flags |= RTE_MBUF_F_RX_LRO;
+			m->tso_segsz = sizes[s];
+			assert_int_equal(vb_offload_to_guest(&m, 0, &headers), VB_SEGMENT);
+			n = vb_segment(m, &headers, true, out, VB_MAX_SEGMENTS);
+			assert_int_equal(n, (20001 + sizes[s] - 1) / sizes[s]);
+			check_segments(out, n, kind, 20001, sizes[s], false);
+			rte_pktmbuf_free_bulk(out, n);
+		}
+}
+
+/* Puts n destination options between the IPv6 header and what follows it. */
+static void
+add_extensions(struct rte_mbuf *m, unsigned int n)
+{
+	uint8_t *p = (uint8_t *)rte_pktmbuf_prepend(m, (uint16_t)(8 * n));
+	struct rte_ipv6_hdr *ip = (void *)(p + RTE_ETHER_HDR_LEN);
+	uint8_t *ext = (uint8_t *)(ip + 1);
+	unsigned int i;
+
+	if (p == NULL) {
+		fail_msg("no headroom for %u extension headers", n);
+		return;
+	}
+	memmove(p, p + 8 * n, RTE_ETHER_HDR_LEN + sizeof(*ip));
+	for (i = 0; i < n; i++) {
+		static const uint8_t option[8] = { IPPROTO_DSTOPTS, 0, 1, 4 }; /* PadN */
+
+		memcpy(ext + 8 * i, option, sizeof(option));
+	}
+	ext[8 * (n - 1)] = ip->proto;
+	ip->proto = IPPROTO_DSTOPTS;
+	ip->payload_len = rte_cpu_to_be_16((uint16_t)(rte_be_to_cpu_16(ip->payload_len) + 8 * n));
+}
+
+/* The pseudo-header's sum of what stands behind n extension headers (RFC 8200, 8.1). */
+static uint16_t
+pseudo_behind(const uint8_t *frame, uint32_t len, unsigned int n, enum kind kind)
+{
+	struct rte_ipv6_hdr ip;
+
+	memcpy(&ip, frame + RTE_ETHER_HDR_LEN, sizeof(ip));
+	ip.proto = is_tcp[kind] ? IPPROTO_TCP : IPPROTO_UDP;
+	ip.payload_len = rte_cpu_to_be_16((uint16_t)(len - RTE_ETHER_HDR_LEN - 40 - 8 * n));
+	return rte_ipv6_phdr_cksum(&ip, 0);
+}
+
+static void
+checksums_behind_ipv6_extension_headers_are_completed(void **state)
+{
+	static const unsigned int counts[] = { 1, 2, 4, 5, 9 };
+	static const enum kind kinds[] = { TCP6, UDP6 };
+	struct rte_mbuf *out[64];
+	struct vb_headers headers;
+	unsigned int bits;
+	unsigned int c;
+	unsigned int k;
+
+	(void)state;
+	for (bits = 0; bits < 8; bits++)
+		for (c = 0; c < RTE_DIM(counts); c++)
+			for (k = 0; k < RTE_DIM(kinds) * 2; k++) {
+				enum kind kind = kinds[k / 2];
+				bool super = k % 2;
+				uint32_t l4 = RTE_ETHER_HDR_LEN + 40 + 8 * counts[c];
+				struct rte_mbuf *m = make_frame(kind, super ? 3000 : 999, 0);
+				enum vb_ready ready;
+				int n = 1;
+				int i;
+
+				add_extensions(m, counts[c]);
+				if (super) {
+					m->ol_flags |= RTE_MBUF_F_RX_LRO;
+					m->tso_segsz = SEGSZ;
+				}
+				ready = vb_offload_to_guest(&m, features_of(bits), &headers);
+				out[0] = m;
+				if (super && is_tcp[kind] && (bits & 5) == 5) {
+					uint16_t field;
+
+					/* Whole: it can't be complete, the guest makes it so. */
+					assert_int_equal(ready, VB_READY);
+					assert_int_equal(m->l2_len + m->l3_len, l4);
+					memcpy(&field, flat(m) + l4 + 16, sizeof(field));
+					assert_int_equal(field, pseudo_behind(flat(m), m->pkt_len,
+									      counts[c], kind));
+					rte_pktmbuf_free(m);
+					continue;
+				}
+				if (super) {
+					assert_int_equal(ready, VB_SEGMENT);
+					n = vb_segment(m, &headers, (bits & 1) == 0, out,
+						       RTE_DIM(out));
+					assert_int_equal(n, 3);
+				} else {
+					assert_int_equal(ready, VB_READY);
+				}
+				for (i = 0; i < n; i++) {
+					const uint8_t *frame = flat(out[i]);
+					uint32_t len = out[i]->pkt_len;
+					uint32_t sum = rte_raw_cksum(frame + l4, len - l4);
+
+					assert_int_equal(out[i]->ol_flags & RTE_MBUF_F_TX_L4_MASK,
+							 0);
+					sum += pseudo_behind(frame, len, counts[c], kind);
+					assert_int_equal((sum & 0xffff) + (sum >> 16), 0xffff);
+				}
+				rte_pktmbuf_free_bulk(out, n);
+			}
+}
+
+static void
+extension_headers_that_lie_are_found(void **state)
+{
+	struct vb_headers headers;
+	struct rte_mbuf *m = make_frame(TCP6, 999, 0);
+	uint8_t *ext;
+
+	(void)state;
+	add_extensions(m, 2);
+	ext = rte_pktmbuf_mtod_offset(m, uint8_t *, RTE_ETHER_HDR_LEN + 40);
+	ext[1] = 255; /* beyond the segment */
+	assert_int_equal(vb_offload_to_guest(&m, 0, &headers), VB_BAD);
+	ext[1] = 0;
+	ext[8] = IPPROTO_DSTOPTS; /* the next one is TCP's header */
+	assert_int_equal(vb_offload_to_guest(&m, 0, &headers), VB_BAD);
+	rte_pktmbuf_free(m);
+	/* As long as the frame has bytes, but too long for an mbuf's field: not whole. */
+	m = make_frame(TCP6, 9000, 0);
+	add_extensions(m, 1);
+	ext = rte_pktmbuf_mtod_offset(m, uint8_t *, RTE_ETHER_HDR_LEN + 40);
+	ext[1] = 59; /* 480 bytes */
+	memset(ext + 480, 0, 32);
+	ext[480 + 12] = 0x50; /* TCP's data offset */
+	m->ol_flags |= RTE_MBUF_F_RX_LRO;
+	m->tso_segsz = SEGSZ;
+	assert_int_equal(vb_offload_to_guest(&m, features_of(7), &headers), VB_SEGMENT);
+	rte_pktmbuf_free(m);
 }
 
 static void
@@ -419,6 +576,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(open_checksums_are_asked_for_or_completed),
 		cmocka_unit_test(superframes_pass_whole_or_are_split),
+		cmocka_unit_test(segments_of_odd_size_have_right_checksums),
+		cmocka_unit_test(checksums_behind_ipv6_extension_headers_are_completed),
+		cmocka_unit_test(extension_headers_that_lie_are_found),
 		cmocka_unit_test(a_superframe_with_cwr_is_split),
 		cmocka_unit_test(lies_are_found),
 		cmocka_unit_test(an_empty_pool_changes_nothing),
