@@ -109,6 +109,8 @@ build_latency(struct case_list *list)
 	run.icmp = false;
 	run.load = 31;
 	add_cases(list, "UDP behind 31", &run);
+	run.icmp = true;
+	add_cases(list, "ping behind 31", &run);
 }
 
 void

@@ -31,7 +31,7 @@ struct request {
 };
 
 static int
-open_socket(struct worker *w)
+open_socket(struct worker *w, bool icmp)
 {
 	struct sockaddr_in to = {
 		.sin_family = AF_INET,
@@ -39,8 +39,8 @@ open_socket(struct worker *w)
 		.sin_addr.s_addr = htonl(PACKET_DST_IP),
 	};
 	struct timeval patience = { .tv_sec = PATIENCE_S };
-	int fd = w->job.icmp ? socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_ICMP) :
-			       socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int fd = icmp ? socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_ICMP) :
+			socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0) {
 		worker_fail(w, "no socket: %s", strerror(errno));
@@ -91,7 +91,9 @@ await_reply(const struct worker *w, int fd, uint64_t number)
 	}
 }
 
-/* Datagrams that are answered too, but not waited for: the request is behind them. */
+/* Datagrams that are answered too, but not waited for: the request is behind them. With pings they have
+ * a socket of their own, where the answers stay.
+ */
 static void
 send_load(const struct worker *w, int fd)
 {
@@ -128,11 +130,12 @@ client(struct worker *w)
 {
 	uint32_t *rtt = malloc(MAX_SAMPLES * sizeof(*rtt));
 	struct request r = { .icmp = { .type = ICMP_ECHO } };
-	int fd = open_socket(w);
+	int fd = open_socket(w, w->job.icmp);
+	int load_fd = w->job.icmp && w->job.load ? open_socket(w, false) : fd;
 	size_t n = 0;
 	bool ok = false;
 
-	if (rtt == NULL || fd < 0)
+	if (rtt == NULL || fd < 0 || load_fd < 0)
 		goto out;
 	r.icmp.un.echo.id = htons((uint16_t)getpid());
 	memset(rtt, 0, MAX_SAMPLES * sizeof(*rtt)); /* no page faults later */
@@ -148,7 +151,7 @@ client(struct worker *w)
 			r.icmp.checksum = 0;
 			r.icmp.checksum = icmp_sum(&r);
 		}
-		send_load(w, fd);
+		send_load(w, load_fd);
 		begin = monotonic_ns();
 		if (send(fd, &r, sizeof(r), 0) != sizeof(r) && errno != ECONNREFUSED) {
 			worker_fail(w, "send: %s", strerror(errno));
@@ -172,6 +175,8 @@ client(struct worker *w)
 	ok = true;
 out:
 	free(rtt);
+	if (load_fd >= 0 && load_fd != fd)
+		close(load_fd);
 	if (fd >= 0)
 		close(fd);
 	return ok;
