@@ -251,6 +251,7 @@ static const struct experiment experiments[] = {
 	{
 		.name = "generator",
 		.title = "what the generator itself costs, on net_null",
+		.parameter = "size",
 		.main = M_TX_MPPS,
 		COLUMNS(M_TX_MPPS, M_TX_NS, END),
 		.reps = 3,

@@ -22,7 +22,8 @@
 
 /* A receiver ends when nothing came for so long, or after so much more, come what may. */
 #define DRAIN_QUIET_NS 30000000ull
-#define DRAIN_QUIET_SHARED_NS 300000000ull /* where others had part of the core */
+#define DRAIN_QUIET_SHARED_NS 300000000ull     /* where others had part of the core */
+#define DRAIN_QUIET_FORWARDED_NS 1000000000ull /* where a forwarder may have to wait for it */
 #define DRAIN_MOST_NS 10000000000ull
 
 uint64_t
@@ -177,14 +178,18 @@ senders_ended(struct worker *w)
 	return w->senders_ended;
 }
 
-/* Then softirqs may have to wait for the core, too, and packets with them. */
-static bool
-shares_core(const struct worker *w)
+/* Where others had part of the core softirqs may have to wait for it, too, and packets with
+ * them.
+ */
+static uint64_t
+quiet_ns(const struct worker *w)
 {
 	const struct snapshot *from = &w->out.from, *to = &w->out.to;
 	uint64_t had = to->user_ns + to->system_ns - from->user_ns - from->system_ns;
 
-	return had < (to->ns - from->ns) / 100 * 90;
+	if (w->job.nap_us != 0)
+		return DRAIN_QUIET_FORWARDED_NS;
+	return had < (to->ns - from->ns) / 100 * 90 ? DRAIN_QUIET_SHARED_NS : DRAIN_QUIET_NS;
 }
 
 bool
@@ -201,8 +206,7 @@ worker_drained(struct worker *w, bool idle)
 		w->times.start = now; /* no longer needed for anything else */
 		return false;
 	}
-	return now > RTE_MAX(w->times.start, w->times.stop) +
-			     (shares_core(w) ? DRAIN_QUIET_SHARED_NS : DRAIN_QUIET_NS);
+	return now > RTE_MAX(w->times.start, w->times.stop) + quiet_ns(w);
 }
 
 static bool

@@ -88,7 +88,7 @@ END
 }
 
 out=$TEST_TMP/all
-if "$PERF" --quick --csv "$out.csv" --report "$out" >"$out.txt" 2>&1; then
+if "$PERF" --quick -s 0.1 --csv "$out.csv" --report "$out" >"$out.txt" 2>&1; then
 	ok "all experiments run" true
 else
 	fail "all experiments run" "$(tail -n 20 "$out.txt")"
@@ -107,11 +107,11 @@ for figure in 731 1\.37 1\.09 9121 2\.25; do
 done
 
 # What a quick run leaves out.
-ok "slower ways run, too" "$PERF" --quick -e pps,reader --json "$out.json" \
+ok "slower ways run, too" "$PERF" --quick -s 0.1 -e pps,reader --json "$out.json" \
 	-d tapbatch-uring,tapbatch-rw,net_af_packet,raw-uring
 is "slower ways: every packet is accounted for" "$(complaints "$out.json")" ""
 
-ok "several threads" "$PERF" --quick -e scale --threads 2 --json "$out.json"
+ok "several threads" "$PERF" --quick -s 0.1 -e scale --threads 2 --json "$out.json"
 is "several threads: every packet is accounted for" "$(complaints "$out.json")" ""
 
 # Repetitions are left out where there is no time for them, the first never.
