@@ -176,14 +176,21 @@ accept_frame(struct tapbatch_rxq *rxq, struct tapbatch_rx_local *local,
 	return true;
 }
 
-/* Segments of the superframe in hand. */
+/* Segments of the superframe in hand. When the pool has no mbufs for them, as when all
+ * are in the ring, it gets those that the superframe was in.
+ */
 static uint16_t
-split_on(struct tapbatch_rxq *rxq, struct tapbatch_split *split, struct rte_mbuf **pkts,
-	 uint16_t nb_pkts)
+split_on(struct tapbatch_rxq *rxq, struct tapbatch_vhost_rx *rx, struct tapbatch_split *split,
+	 struct rte_mbuf **pkts, uint16_t nb_pkts)
 {
 	uint16_t n = tapbatch_split_next(split, rxq->pool, rxq->port_id, pkts, nb_pkts);
 	uint16_t i;
 
+	if (unlikely(!split->done && n < nb_pkts && rx->nb_spare > 0)) {
+		rte_pktmbuf_free_bulk(rx->spare, rx->nb_spare);
+		rx->nb_spare = 0;
+		n += tapbatch_split_next(split, rxq->pool, rxq->port_id, pkts + n, nb_pkts - n);
+	}
 	for (i = 0; i < n; i++)
 		rxq->stats.bytes += pkts[i]->pkt_len;
 	rxq->stats.split_packets += n;
@@ -253,7 +260,7 @@ tapbatch_vhost_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 		return 0;
 	vr = &rx->vr;
 	if (unlikely(!local->split.done))
-		nb = split_on(rxq, &local->split, pkts, nb_pkts);
+		nb = split_on(rxq, rx, &local->split, pkts, nb_pkts);
 	in_ring = tapbatch_vring_used(vr);
 	if (unlikely(in_ring < 0)) {
 		tapbatch_vhost_break(rxq->port_id, "Rx", rxq->queue_id,
@@ -288,10 +295,11 @@ tapbatch_vhost_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 		}
 		keep_spare(rx, m);
 		if (!local->split.done)
-			nb += split_on(rxq, &local->split, pkts + nb, nb_pkts - nb);
+			nb += split_on(rxq, rx, &local->split, pkts + nb, nb_pkts - nb);
 	}
 	tapbatch_vring_stay_quiet(vr);
-	if (vr->size - tapbatch_vring_in_flight(vr) >= REFILL &&
+	/* Not while a superframe is being split: that may need the mbufs. */
+	if (likely(local->split.done) && vr->size - tapbatch_vring_in_flight(vr) >= REFILL &&
 	    tapbatch_vhost_rx_refill(rxq, rx)) {
 		tapbatch_vhost_notify(rx->kick);
 		local->io.syscalls++;
