@@ -31,8 +31,9 @@ done
 # Beside traffic.
 PORTOOL_CORES=0,1
 netns_add left right
-works "portool starts" portool_start po --vdev=net_tapbatch0,iface=left \
-	--vdev=net_tapbatch1,iface=right || exit 1
+engine=${ENGINES##* }
+works "portool starts" portool_start po --vdev="net_tapbatch0,iface=left,engine=$engine" \
+	--vdev="net_tapbatch1,iface=right,engine=$engine" || exit 1
 for port in 0 1; do
 	po po open $port >/dev/null
 	po po start $port >/dev/null
@@ -40,9 +41,9 @@ done
 side_up left 1
 side_up right 2
 ok "forwarding" po po forward 0 1
-in_ns left ping -q -i 0.002 -c 1000 -W 2 10.0.0.2 >"$TEST_TMP/ping.log" &
+in_ns left ping -q -i "$(printf 0.%03d $((2 * SLOW)))" -c $((1000 / SLOW)) -W $((2 * SLOW)) 10.0.0.2 >"$TEST_TMP/ping.log" &
 ping=$!
-ok "30 times, beside traffic" po po cycle 30 net_tapbatch2,iface=c0 c0
+ok "$((30 / SLOW)) times, beside traffic" po po cycle $((30 / SLOW)) "net_tapbatch2,iface=c0,engine=$engine" c0
 wait $ping || true
 ok "no ping was lost" grep -q ' 0% packet loss' "$TEST_TMP/ping.log"
 ok "forwarding stops" po po forward_stop

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_ethdev.h>
 #include <rte_tcp.h>
@@ -391,9 +392,13 @@ forward(const struct property *prop, struct rawif *judge)
 
 		seed_burst(prop->seed, index);
 		n = make_burst(prop, pkts);
-		for (tries = 0; done < n && tries < 1000; tries++)
+		for (tries = 0; done < n && tries < 3000; tries++) {
 			done += rte_eth_tx_burst(prop->port, 0, pkts + done,
 						 (uint16_t)(n - done));
+			/* A thread of the kernel's may have to make room. */
+			if (done < n && tries >= 1000)
+				usleep(1000);
+		}
 		if (done < n) {
 			printf("the port takes only %u of %u packets\n", done, n);
 			bad = -1;

@@ -6,9 +6,9 @@
 . "$TOP/test/vm/guest.sh"
 
 guest_start || { fail "the VM starts"; done_testing; exit; }
-guest_test "$TOP/test/vm/guest/vhost_traffic.t" 400
-guest_test "$TOP/test/vm/guest/vhost_control.t" 400
-guest_test "$TOP/test/func/batches.t" 200 ENGINES=vhost
+for name in traffic control errors memory; do
+	guest_test "$TOP/test/vm/guest/vhost_$name.t" 300
+done
 
 # Outside of the sandbox's PID namespace, where workers are visible.
 output=$(guest_run 'mkfifo /tmp/in; exec 3<>/tmp/in

@@ -17,9 +17,9 @@ done
 
 # Queues are stopped and started while packets come.
 works "queues: testpmd starts" forward_start ,engine=vhost --rxq=2 --txq=2
-in_ns left ping -q -f -w 8 10.0.0.2 >"$TEST_TMP/flood.log" 2>&1 &
+in_ns left ping -q -f -w 6 10.0.0.2 >"$TEST_TMP/flood.log" 2>&1 &
 flood=$!
-for i in 1 2 3; do
+for i in 1 2; do
 	for q in 'rxq 1' 'txq 1'; do
 		testpmd fwd stop >/dev/null
 		testpmd fwd "port 0 $q stop" >/dev/null
@@ -39,14 +39,14 @@ quits "queues"
 
 # Ports come and go.
 works "hot plug: testpmd starts" testpmd_start fwd --vdev=net_null0
-for i in 1 2 3 4 5; do
+for i in 1 2; do
 	testpmd fwd "port attach net_tapbatch0,iface=left,engine=vhost" >"$TEST_TMP/attach"
 	testpmd fwd "port start 1" >/dev/null
 	testpmd fwd "port stop 1" >/dev/null
 	testpmd fwd "port detach 1" >"$TEST_TMP/detach"
 done
-like "hot plug: attached a fifth time" "$(cat "$TEST_TMP/attach")" 'is attached'
-like "hot plug: detached a fifth time" "$(cat "$TEST_TMP/detach")" 'is detached'
+like "hot plug: attached again" "$(cat "$TEST_TMP/attach")" 'is attached'
+like "hot plug: detached again" "$(cat "$TEST_TMP/detach")" 'is detached'
 is "hot plug: no descriptors are left" \
 	"$(find /proc/"$(pgrep -n dpdk-testpmd)"/fd -lname '/dev/vhost-net' | wc -l)" 0
 quits "hot plug"
