@@ -3,7 +3,7 @@
 # The kernel's vhost worker moves packets of engine vhost in batches as large as
 # tx_batched lets it, on transmit no smaller than those of net_virtio_user over the same device, and
 # kicks are rare. Counted with kprobes in a VM; times there would mean nothing.
-# timeout: 400
+# timeout: 900
 . "$(dirname "$0")/../tap.sh"
 . "$TOP/test/vm/guest.sh"
 

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Engine vhost at work, on a kernel that has vhost-net: in a VM.
-# timeout: 900
+# timeout: 1800
 . "$(dirname "$0")/../tap.sh"
 . "$TOP/test/vm/guest.sh"
 
 guest_start || { fail "the VM starts"; done_testing; exit; }
 for name in traffic control errors memory; do
-	guest_test "$TOP/test/vm/guest/vhost_$name.t" 300
+	guest_test "$TOP/test/vm/guest/vhost_$name.t" 600
 done
 
 # Outside of the sandbox's PID namespace, where workers are visible.

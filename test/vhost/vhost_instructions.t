@@ -4,7 +4,7 @@
 # net_virtio_user over the same /dev/vhost-net, for the same work. Counted by callgrind in a
 # VM: those of rte_eth_tx_burst() and rte_eth_rx_burst() with all that they call, bursts of
 # 32 packets of 64 bytes. What the kernel does is not counted.
-# timeout: 300
+# timeout: 600
 . "$(dirname "$0")/../tap.sh"
 . "$TOP/test/vm/guest.sh"
 

@@ -39,12 +39,11 @@ crosses "LRO" 5 '' --enable-lro --enable-rx-cksum --max-lro-pkt-size=65535 --tx-
 is "with LRO nothing is split" "$split" 0
 crosses "tx_batched=0" 2 ,tx_batched=0
 is "tx_batched=0 makes no superframes" "$superframes" 0
-crosses "tx_batched=8, coalesce=none" 2 ,tx_batched=8,coalesce=none
-is "coalesce=none makes no superframes" "$superframes" 0
 crosses "type=tun" 2 ,type=tun
-crosses "4 queues" 2 '' --rxq=4 --txq=4
-crosses "3 Tx queues, 1 Rx queue" 2 '' --rxq=1 --txq=3
-crosses "small rings" 2 '' --rxd=64 --txd=64 --mbuf-size=512 --enable-scatter
+crosses "4 queues, tx_batched=8, coalesce=none" 2 ,tx_batched=8,coalesce=none --rxq=4 --txq=4
+is "coalesce=none makes no superframes" "$superframes" 0
+crosses "3 Tx queues, 1 Rx queue, small rings" 2 '' --rxq=1 --txq=3 --rxd=64 --txd=64 \
+	--mbuf-size=512 --enable-scatter
 
 # Jumbo frames, in one mbuf and in several.
 jumbo() {
