@@ -178,7 +178,7 @@ struct tapbatch_rx_local {
 /* Private to the process: dev->process_private. */
 struct tapbatch_local {
 	const struct tapbatch_engine *engine;
-	pthread_mutex_t lock; /* of link */
+	pthread_mutex_t lock; /* of link; taken before that of remote */
 	struct tapbatch_link link;
 	struct tapbatch_remote remote;
 	struct rte_intr_handle *news_handle;

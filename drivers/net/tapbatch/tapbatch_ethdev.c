@@ -57,7 +57,8 @@ tapbatch_link_update(struct rte_eth_dev *dev, int wait_to_complete)
 	RTE_SET_USED(wait_to_complete);
 	if (get_link_state(dev, &state) == 0) {
 		link.link_speed = state.speed;
-		if (state.running && dev->data->dev_started && !tapbatch_port(dev)->broken)
+		if (state.running && dev->data->dev_started && !tapbatch_port(dev)->broken &&
+		    tapbatch_remote_running(&tapbatch_local(dev)->remote))
 			link.link_status = RTE_ETH_LINK_UP;
 	}
 	return rte_eth_linkstatus_set(dev, &link);
@@ -104,8 +105,10 @@ bring_up(struct rte_eth_dev *dev)
 
 /* What is sent meanwhile is dropped and counted, as with an interface that is down. */
 static void
-mark_tx_queues(struct rte_eth_dev *dev, bool link_down)
+mark_tx_queues(struct rte_eth_dev *dev)
 {
+	bool link_down = tapbatch_port(dev)->link_down ||
+			 !tapbatch_remote_running(&tapbatch_local(dev)->remote);
 	uint16_t i;
 
 	for (i = 0; i < dev->data->nb_tx_queues; i++) {
@@ -130,7 +133,7 @@ tapbatch_set_link_up(struct rte_eth_dev *dev)
 	int ret = 0;
 
 	tapbatch_port(dev)->link_down = false;
-	mark_tx_queues(dev, false);
+	mark_tx_queues(dev);
 	if (dev->data->dev_started) {
 		ret = bring_up(dev);
 		if (ret == 0)
@@ -146,38 +149,39 @@ tapbatch_set_link_down(struct rte_eth_dev *dev)
 	int ret;
 
 	tapbatch_port(dev)->link_down = true;
-	mark_tx_queues(dev, true);
+	mark_tx_queues(dev);
 	ret = update_carrier(dev, dev->data->dev_started);
 	tell_link(dev);
 	return ret;
 }
 
+/* The remote first: it is the one that may not take it. */
 static int
 set_kernel_mtu(struct rte_eth_dev *dev, uint16_t mtu)
 {
 	struct tapbatch_local *local = tapbatch_local(dev);
+	struct tapbatch_remote_state before = { 0 };
 	struct tapbatch_link_state state;
 	int ret;
 
-	ret = get_link_state(dev, &state);
-	if (ret == 0 && state.mtu != mtu) {
-		tapbatch_port(dev)->mtu = mtu;
-		pthread_mutex_lock(&local->lock);
-		ret = tapbatch_link_set_mtu(&local->link, mtu);
-		pthread_mutex_unlock(&local->lock);
-		if (ret != 0)
-			tapbatch_port(dev)->mtu = dev->data->mtu;
-	}
-	if (ret != 0) {
-		TAPBATCH_LOG(ERR, "port %u: the interface's MTU cannot be set to %u: %s",
-			     dev->data->port_id, mtu, strerror(-ret));
-		return ret;
-	}
+	pthread_mutex_lock(&local->lock);
+	tapbatch_remote_get(&local->remote, &before);
 	ret = tapbatch_remote_set_mtu(&local->remote, mtu);
 	if (ret != 0)
-		TAPBATCH_LOG(ERR, "port %u: the MTU of remote=%s cannot be set to %u: %s",
-			     dev->data->port_id, tapbatch_port(dev)->args.remote, mtu,
-			     strerror(-ret));
+		goto out;
+	ret = tapbatch_link_get(&local->link, &state);
+	if (ret == 0 && state.mtu != mtu)
+		ret = tapbatch_link_set_mtu(&local->link, mtu);
+	if (ret == 0) {
+		tapbatch_port(dev)->mtu = mtu;
+		goto out;
+	}
+	TAPBATCH_LOG(ERR, "port %u: the interface's MTU cannot be set to %u: %s",
+		     dev->data->port_id, mtu, strerror(-ret));
+	if (before.mtu != 0)
+		tapbatch_remote_set_mtu(&local->remote, before.mtu);
+out:
+	pthread_mutex_unlock(&local->lock);
 	return ret;
 }
 
@@ -274,11 +278,50 @@ stop_queues(struct rte_eth_dev *dev)
 		dev->data->tx_queue_state[i] = RTE_ETH_QUEUE_STATE_STOPPED;
 }
 
+/* Does something with the remote, if there is one, and the interface where it is now. */
+static int
+with_remote(struct rte_eth_dev *dev,
+	    int (*what)(struct tapbatch_remote *remote, const struct tapbatch_link *tap))
+{
+	struct tapbatch_local *local = tapbatch_local(dev);
+	int ret;
+
+	if (local->remote.ifindex == 0)
+		return 0;
+	pthread_mutex_lock(&local->lock);
+	ret = tapbatch_link_follow(&local->link);
+	if (ret >= 0)
+		ret = what(&local->remote, &local->link);
+	else
+		TAPBATCH_LOG(ERR,
+			     "port %u: remote=%s cannot be redirected, the port's interface is "
+			     "gone or out of reach: %s",
+			     dev->data->port_id, local->remote.name, strerror(-ret));
+	pthread_mutex_unlock(&local->lock);
+	return ret;
+}
+
+static void
+leave_remote(struct tapbatch_local *local,
+	     void (*leave)(struct tapbatch_remote *remote, const struct tapbatch_link *tap))
+{
+	if (local->remote.ifindex == 0)
+		return;
+	pthread_mutex_lock(&local->lock);
+	leave(&local->remote, tapbatch_link_follow(&local->link) < 0 ? NULL : &local->link);
+	pthread_mutex_unlock(&local->lock);
+}
+
 static int
 tapbatch_dev_start(struct rte_eth_dev *dev)
 {
 	struct tapbatch_local *local = tapbatch_local(dev);
 	int ret;
+
+	/* What cannot work changes nothing. */
+	ret = with_remote(dev, tapbatch_remote_check);
+	if (ret != 0)
+		return ret;
 
 	/* An unprivileged owner, or one that cannot follow the interface, leaves the MTU to
 	 * others.
@@ -299,7 +342,7 @@ tapbatch_dev_start(struct rte_eth_dev *dev)
 	if (ret == 0)
 		ret = bring_up(dev);
 	if (ret == 0)
-		ret = tapbatch_remote_redirect(&local->remote, local->link.ifindex);
+		ret = with_remote(dev, tapbatch_remote_redirect);
 	if (ret != 0) {
 		stop_queues(dev);
 		return ret;
@@ -309,6 +352,7 @@ tapbatch_dev_start(struct rte_eth_dev *dev)
 	/* Behind the carrier, which the kernel sets for an interface with queues only. */
 	tapbatch_rx_queues_detach_unread(dev);
 	dev->data->dev_started = 1;
+	mark_tx_queues(dev);
 	tapbatch_link_update(dev, 0);
 	return 0;
 }
@@ -316,7 +360,7 @@ tapbatch_dev_start(struct rte_eth_dev *dev)
 static int
 tapbatch_dev_stop(struct rte_eth_dev *dev)
 {
-	tapbatch_remote_release(&tapbatch_local(dev)->remote);
+	leave_remote(tapbatch_local(dev), tapbatch_remote_release);
 	update_carrier(dev, false);
 	stop_queues(dev);
 	dev->data->dev_started = 0;
@@ -483,12 +527,12 @@ tapbatch_mac_addr_set(struct rte_eth_dev *dev, struct rte_ether_addr *mac)
 	/* ethdev sets it again at each start, and somebody may have given the interface
 	 * another one, as a bridge member needs it.
 	 */
-	if (rte_is_same_ether_addr(mac, &port->filter.macs[0]))
-		return 0;
+	ret = tapbatch_remote_set_mac(&tapbatch_local(dev)->remote, mac);
+	if (ret != 0 || rte_is_same_ether_addr(mac, &port->filter.macs[0]))
+		return ret;
 	ret = tapbatch_tun_set_mac(tapbatch_local(dev)->fds[0], mac);
-	if (ret == 0)
-		ret = tapbatch_remote_set_mac(&tapbatch_local(dev)->remote, mac);
 	if (ret != 0) {
+		tapbatch_remote_set_mac(&tapbatch_local(dev)->remote, &port->filter.macs[0]);
 		TAPBATCH_LOG(ERR,
 			     "port %u: the address " RTE_ETHER_ADDR_PRT_FMT " cannot be set: %s",
 			     dev->data->port_id, RTE_ETHER_ADDR_BYTES(mac), strerror(-ret));
@@ -596,15 +640,50 @@ tapbatch_is_removed(struct rte_eth_dev *dev)
 	return tapbatch_tun_name(tapbatch_local(dev)->fds[0], name) != 0;
 }
 
+/* What somebody else has set on one of the two interfaces is set on the other one, or
+ * taken back there if that one refuses. Returns whether the port has a new MTU.
+ */
+static bool
+spread_mtu(struct rte_eth_dev *dev, uint32_t mtu, bool by_remote)
+{
+	struct tapbatch_local *local = tapbatch_local(dev);
+	uint32_t old = tapbatch_port(dev)->mtu;
+	int ret;
+
+	if (!dev->data->dev_started || local->remote.ifindex == 0)
+		return true;
+	if (!by_remote && tapbatch_remote_set_mtu(&local->remote, mtu) == 0)
+		return true;
+	ret = tapbatch_link_set_mtu(&local->link, by_remote ? mtu : old);
+	if (by_remote && ret == 0)
+		return true;
+	TAPBATCH_LOG(NOTICE, "port %u: the MTU stays %u%s%s", dev->data->port_id, old,
+		     ret == 0 ? "" : ", the interface's cannot be set: ",
+		     ret == 0 ? "" : strerror(-ret));
+	return false;
+}
+
+/* Under the lock, so that what is being set is not taken for somebody else's change. */
 static void
 follow_mtu(struct rte_eth_dev *dev, uint32_t mtu)
 {
-	/* Of the application's own change ethdev learns when it is done. */
-	if (mtu == dev->data->mtu || mtu == tapbatch_port(dev)->mtu || mtu > UINT16_MAX)
+	struct tapbatch_port *port = tapbatch_port(dev);
+	struct tapbatch_remote_state remote;
+	bool by_remote = mtu == port->mtu;
+
+	if (by_remote) {
+		if (!dev->data->dev_started ||
+		    tapbatch_remote_get(&tapbatch_local(dev)->remote, &remote) != 0)
+			return;
+		mtu = remote.mtu;
+	}
+	if (mtu == port->mtu || mtu > UINT16_MAX)
 		return;
-	TAPBATCH_LOG(NOTICE, "port %u: the interface's MTU was changed from %u to %u",
-		     dev->data->port_id, dev->data->mtu, mtu);
-	tapbatch_port(dev)->mtu = (uint16_t)mtu;
+	TAPBATCH_LOG(NOTICE, "port %u: the %s MTU was changed from %u to %u", dev->data->port_id,
+		     by_remote ? "remote's" : "interface's", port->mtu, mtu);
+	if (!spread_mtu(dev, mtu, by_remote))
+		return;
+	port->mtu = (uint16_t)mtu;
 	dev->data->mtu = (uint16_t)mtu;
 }
 
@@ -618,6 +697,7 @@ handle_news(void *opaque)
 	struct tapbatch_local *local = tapbatch_local(dev);
 	struct tapbatch_port *port = tapbatch_port(dev);
 	struct tapbatch_link_state state;
+	bool remote_deleted = false;
 	bool ours;
 	int ret = 0;
 
@@ -629,14 +709,21 @@ handle_news(void *opaque)
 			return; /* the application has closed the port */
 	}
 	pthread_mutex_lock(&local->lock);
-	ours = tapbatch_link_read_news(&local->link);
-	if (ours)
+	ours = tapbatch_link_read_news(&local->link,
+				       tapbatch_remote_news(&local->remote, &local->link),
+				       &remote_deleted);
+	if (ours) {
+		ret = tapbatch_link_follow(&local->link);
+		tapbatch_remote_follow(&local->remote, dev->data->port_id,
+				       ret < 0 ? NULL : &local->link, remote_deleted);
 		ret = tapbatch_link_get(&local->link, &state);
+		if (ret == 0)
+			follow_mtu(dev, state.mtu);
+	}
 	pthread_mutex_unlock(&local->lock);
 	if (!ours)
 		return;
-	if (ret == 0)
-		follow_mtu(dev, state.mtu);
+	mark_tx_queues(dev);
 	if (tapbatch_link_update(dev, 0) == 0 && dev->data->dev_conf.intr_conf.lsc != 0)
 		rte_eth_dev_callback_process(dev, RTE_ETH_EVENT_INTR_LSC, NULL);
 	if (dev->process_private != local)
@@ -692,8 +779,8 @@ free_local(struct rte_eth_dev *dev)
 	remove_news(dev);
 	if (local->port_opened)
 		local->engine->port_close(dev);
+	leave_remote(local, tapbatch_remote_close);
 	tapbatch_link_close(&local->link);
-	tapbatch_remote_close(&local->remote);
 	for (i = 0; i < local->nb_fds; i++)
 		close(local->fds[i]);
 	pthread_mutex_destroy(&local->lock);
@@ -845,24 +932,28 @@ open_remote(struct rte_eth_dev *dev, const char *name)
 {
 	struct tapbatch_local *local = tapbatch_local(dev);
 	struct tapbatch_args *args = &tapbatch_port(dev)->args;
+	struct tapbatch_remote_state state;
 	int ret;
 
 	if (args->remote[0] == '\0')
 		return 0;
-	ret = tapbatch_remote_open(&local->remote, name, args->remote);
+	ret = tapbatch_remote_open(&local->remote, name, args->remote, &local->link, &state);
 	if (ret != 0)
 		return ret;
 	if (args->mac_kind == TAPBATCH_MAC_RANDOM) {
 		args->mac_kind = TAPBATCH_MAC_GIVEN;
-		args->mac = local->remote.mac;
+		args->mac = state.mac;
 	}
-	ret = tapbatch_link_set_mtu(&local->link, local->remote.mtu);
+	ret = tapbatch_link_set_mtu(&local->link, state.mtu);
 	if (ret != 0) {
-		TAPBATCH_LOG(ERR, "%s: the MTU of remote=%s, %u, cannot be set: %s", name,
-			     args->remote, local->remote.mtu, strerror(-ret));
+		TAPBATCH_LOG(ERR,
+			     "%s: the MTU of remote=%s, %u, cannot be set on the port's interface: "
+			     "%s",
+			     name, args->remote, state.mtu, strerror(-ret));
 		return ret;
 	}
-	dev->data->mtu = (uint16_t)RTE_MIN(local->remote.mtu, (uint32_t)UINT16_MAX);
+	dev->data->mtu = (uint16_t)RTE_MIN(state.mtu, (uint32_t)UINT16_MAX);
+	tapbatch_port(dev)->mtu = dev->data->mtu;
 	return 0;
 }
 
@@ -887,23 +978,21 @@ set_initial_mac(struct rte_eth_dev *dev, const char *name)
 		break;
 	case TAPBATCH_MAC_FIXED:
 		mac = (struct rte_ether_addr){ { 0x02, 't', 'a', 'p', 'b', (uint8_t)nb_fixed++ } };
-		ret = tapbatch_tun_set_mac(fd, &mac);
 		break;
 	case TAPBATCH_MAC_GIVEN:
 		mac = port->args.mac;
-		ret = tapbatch_tun_set_mac(fd, &mac);
 		break;
+	}
+	if (port->args.mac_kind != TAPBATCH_MAC_RANDOM) {
+		ret = tapbatch_remote_set_mac(&tapbatch_local(dev)->remote, &mac);
+		if (ret != 0)
+			return ret;
+		ret = tapbatch_tun_set_mac(fd, &mac);
 	}
 	if (ret != 0) {
 		TAPBATCH_LOG(ERR, "%s: the interface's address cannot be %s: %s", name,
 			     port->args.mac_kind == TAPBATCH_MAC_RANDOM ? "read" : "set",
 			     strerror(-ret));
-		return ret;
-	}
-	ret = tapbatch_remote_set_mac(&tapbatch_local(dev)->remote, &mac);
-	if (ret != 0) {
-		TAPBATCH_LOG(ERR, "%s: the address of remote=%s cannot be set: %s", name,
-			     port->args.remote, strerror(-ret));
 		return ret;
 	}
 out:

@@ -337,7 +337,9 @@ tapbatch_link_set_rx_frames(struct tapbatch_link *link, uint32_t packets)
 
 struct news {
 	unsigned int ifindex;
+	unsigned int other;
 	bool ours;
+	bool deleted; /* the other one */
 };
 
 static int
@@ -346,16 +348,23 @@ read_news_message(const struct nlmsghdr *nlh, void *data)
 	const struct ifinfomsg *info = mnl_nlmsg_get_payload(nlh);
 	struct news *news = data;
 
-	if (mnl_nlmsg_get_payload_len(nlh) >= sizeof(*info) &&
-	    info->ifi_index == (int)news->ifindex)
+	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(*info))
+		return MNL_CB_OK;
+	if (info->ifi_index == (int)news->ifindex)
 		news->ours = true;
+	if (news->other == 0 || info->ifi_index != (int)news->other)
+		return MNL_CB_OK;
+	news->ours = true;
+	/* One of another family tells that it has left a bridge. */
+	if (nlh->nlmsg_type == RTM_DELLINK && info->ifi_family == AF_UNSPEC)
+		news->deleted = true;
 	return MNL_CB_OK;
 }
 
 bool
-tapbatch_link_read_news(struct tapbatch_link *link)
+tapbatch_link_read_news(struct tapbatch_link *link, unsigned int other, bool *deleted)
 {
-	struct news news = { .ifindex = link->ifindex };
+	struct news news = { .ifindex = link->ifindex, .other = other };
 	uint8_t buffer[NEWS_BYTES];
 	ssize_t len;
 
@@ -366,6 +375,8 @@ tapbatch_link_read_news(struct tapbatch_link *link)
 		else if (len < 0 && errno == ENOBUFS)
 			news.ours = true; /* some were lost: any may have been ours */
 		else if (len >= 0 || errno != EINTR)
-			return news.ours;
+			break;
 	}
+	*deleted = news.deleted;
+	return news.ours;
 }

@@ -62,7 +62,13 @@ int tapbatch_link_set_txqlen(struct tapbatch_link *link, uint32_t packets);
  */
 int tapbatch_link_set_rx_frames(struct tapbatch_link *link, uint32_t packets);
 
-/* Reads away all news. Returns whether any of it can concern this interface. */
-bool tapbatch_link_read_news(struct tapbatch_link *link);
+/*
+ * Reads away all news.
+ *
+ * @param other    index of one more interface that matters; 0: none
+ * @param deleted  set if that one was deleted, or moved away
+ * @return whether any of the news can concern one of the two
+ */
+bool tapbatch_link_read_news(struct tapbatch_link *link, unsigned int other, bool *deleted);
 
 #endif /* TAPBATCH_LINK_H */

@@ -3,49 +3,46 @@
  */
 
 /*
- * The interface that a port captures from and sends through (device argument remote):
- * an ingress qdisc on either side, and u32 filters whose mirred actions pass frames to
- * the other. u32 is the classifier that the fewest kernels lack.
+ * The interface that a port captures from and sends through (device argument remote): kept
+ * equal with the port's own while the port is open, and put back as it was.
  */
 
 #include <errno.h>
-#include <linux/if_ether.h>
 #include <linux/if_packet.h>
-#include <linux/pkt_cls.h>
-#include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
-#include <linux/tc_act/tc_mirred.h>
-#include <net/if.h>
 #include <net/if_arp.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <rte_byteorder.h>
+#include <rte_common.h>
+#include <rte_string_fns.h>
 
 #include "tapbatch_log.h"
 #include "tapbatch_netlink.h"
 #include "tapbatch_remote.h"
+#include "tapbatch_tc.h"
 
-#define INGRESS_FILTERS TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS)
-
-/* Preferences of our filters, behind those that people number by hand. */
-#define PREF_OWN_ADDRESS 42160
-#define PREF_ALL 42161
+/* In <linux/if.h>, which cannot stand beside <net/if.h>. */
+#ifndef IFF_LOWER_UP
+#define IFF_LOWER_UP 0x10000
+#endif
 
 static int
 read_attribute(const struct nlattr *attr, void *data)
 {
-	struct tapbatch_remote *remote = data;
+	struct tapbatch_remote_state *state = data;
 
 	switch (mnl_attr_get_type(attr)) {
 	case IFLA_MTU:
 		if (mnl_attr_validate(attr, MNL_TYPE_U32) == 0)
-			remote->mtu = mnl_attr_get_u32(attr);
+			state->mtu = mnl_attr_get_u32(attr);
 		break;
 	case IFLA_ADDRESS:
-		if (mnl_attr_get_payload_len(attr) == sizeof(remote->mac))
-			memcpy(&remote->mac, mnl_attr_get_payload(attr), sizeof(remote->mac));
+		if (mnl_attr_get_payload_len(attr) == sizeof(state->mac))
+			memcpy(&state->mac, mnl_attr_get_payload(attr), sizeof(state->mac));
 		break;
 	default:
 		break;
@@ -57,6 +54,7 @@ static int
 read_link(const struct nlmsghdr *nlh, void *data)
 {
 	const struct ifinfomsg *info = mnl_nlmsg_get_payload(nlh);
+	struct tapbatch_remote_state *state = data;
 
 	if (nlh->nlmsg_type != RTM_NEWLINK)
 		return MNL_CB_OK;
@@ -64,12 +62,14 @@ read_link(const struct nlmsghdr *nlh, void *data)
 		errno = EMEDIUMTYPE;
 		return MNL_CB_ERROR;
 	}
-	mnl_attr_parse(nlh, sizeof(*info), read_attribute, data);
+	state->up = (info->ifi_flags & IFF_UP) != 0;
+	state->running = state->up && (info->ifi_flags & IFF_LOWER_UP) != 0;
+	mnl_attr_parse(nlh, sizeof(*info), read_attribute, state);
 	return MNL_CB_STOP;
 }
 
 static struct nlmsghdr *
-begin_link(const struct tapbatch_remote *remote, void *buffer, uint16_t type)
+begin_link(unsigned int ifindex, void *buffer, uint16_t type)
 {
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buffer);
 	struct ifinfomsg *info;
@@ -77,17 +77,165 @@ begin_link(const struct tapbatch_remote *remote, void *buffer, uint16_t type)
 	nlh->nlmsg_type = type;
 	nlh->nlmsg_flags = NLM_F_REQUEST | (type == RTM_GETLINK ? 0 : NLM_F_ACK);
 	info = mnl_nlmsg_put_extra_header(nlh, sizeof(*info));
-	info->ifi_index = (int)remote->ifindex;
+	info->ifi_index = (int)ifindex;
 	return nlh;
 }
 
-int
-tapbatch_remote_open(struct tapbatch_remote *remote, const char *device, const char *name)
+/* Asks the kernel: what is remembered may have been changed by somebody else. */
+static int
+ask(struct tapbatch_remote *remote, struct tapbatch_remote_state *state)
 {
 	char buffer[256];
 	int ret;
 
+	memset(state, 0, sizeof(*state));
+	if (remote->gone)
+		return -ENODEV;
+	ret = tapbatch_netlink_talk(remote->requests,
+				    begin_link(remote->ifindex, buffer, RTM_GETLINK), read_link,
+				    state);
+	/* An interface that gets its index later is another one. */
+	remote->gone = ret == -ENODEV;
+	return ret;
+}
+
+static int
+send_mtu(const struct tapbatch_remote *remote, uint32_t mtu)
+{
+	char buffer[256];
+	struct nlmsghdr *nlh = begin_link(remote->ifindex, buffer, RTM_NEWLINK);
+
+	mnl_attr_put_u32(nlh, IFLA_MTU, mtu);
+	return tapbatch_netlink_talk(remote->requests, nlh, NULL, NULL);
+}
+
+static int
+send_mac(const struct tapbatch_remote *remote, const struct rte_ether_addr *mac)
+{
+	char buffer[256];
+	struct nlmsghdr *nlh = begin_link(remote->ifindex, buffer, RTM_NEWLINK);
+
+	mnl_attr_put(nlh, IFLA_ADDRESS, sizeof(*mac), mac);
+	return tapbatch_netlink_talk(remote->requests, nlh, NULL, NULL);
+}
+
+static int
+send_up(const struct tapbatch_remote *remote, bool up)
+{
+	char buffer[256];
+	struct nlmsghdr *nlh = begin_link(remote->ifindex, buffer, RTM_NEWLINK);
+	struct ifinfomsg *info = mnl_nlmsg_get_payload(nlh);
+
+	info->ifi_change = IFF_UP;
+	info->ifi_flags = up ? IFF_UP : 0;
+	return tapbatch_netlink_talk(remote->requests, nlh, NULL, NULL);
+}
+
+/* What to do about an error, beside what strerror() says. */
+static const char *
+advice(int ret)
+{
+	switch (ret) {
+	case -ENODEV:
+		return " (it was deleted, or moved to another network namespace: close the port "
+		       "and create it anew)";
+	case -EPERM:
+	case -EACCES:
+		return " (CAP_NET_ADMIN and CAP_NET_RAW are needed)";
+	case -EINVAL:
+	case -ERANGE:
+		return " (see what it takes: ip -d link show)";
+	case -EBUSY:
+		return " (it may have to be down: ip link set dev ... down)";
+	default:
+		return "";
+	}
+}
+
+/* "remote=NAME WHAT: why". Returns ret. */
+static int
+complain(const struct tapbatch_remote *remote, int ret, const char *what)
+{
+	TAPBATCH_LOG(ERR, "remote=%s %s: %s%s", remote->name, what, strerror(-ret), advice(ret));
+	return ret;
+}
+
+static int
+read_name(const struct nlattr *attr, void *data)
+{
+	if (mnl_attr_get_type(attr) == IFLA_IFNAME &&
+	    mnl_attr_validate(attr, MNL_TYPE_NUL_STRING) == 0)
+		strlcpy(data, mnl_attr_get_str(attr), IF_NAMESIZE);
+	return MNL_CB_OK;
+}
+
+static int
+read_link_name(const struct nlmsghdr *nlh, void *data)
+{
+	if (nlh->nlmsg_type != RTM_NEWLINK)
+		return MNL_CB_OK;
+	mnl_attr_parse(nlh, sizeof(struct ifinfomsg), read_name, data);
+	return MNL_CB_STOP;
+}
+
+/* See tapbatch_remote_check(). */
+static int
+check(struct tapbatch_remote *remote, const struct tapbatch_link *tap)
+{
+	struct tapbatch_remote_state state;
+	struct tapbatch_tc_ingress ingress;
+	char buffer[256];
+	char name[IF_NAMESIZE] = "?";
+	int ret;
+
+	ret = ask(remote, &state);
+	if (ret != 0)
+		return complain(remote, ret, "cannot be used");
+	if (remote->netns != 0 && tap->netns != 0 && remote->netns != tap->netns) {
+		TAPBATCH_LOG(ERR,
+			     "remote=%s is not in the network namespace of the port's interface, "
+			     "which was moved: move it back, or create the port there",
+			     remote->name);
+		return -EXDEV;
+	}
+	if (remote->ifindex == tap->ifindex) {
+		TAPBATCH_LOG(ERR, "remote=%s is the port's own interface: it has to be another one",
+			     remote->name);
+		return -EINVAL;
+	}
+	ret = tapbatch_tc_read(remote->requests, remote->ifindex, &ingress);
+	if (ret != 0)
+		return complain(remote, ret, "does not tell its filters");
+	if (ingress.taken) {
+		TAPBATCH_LOG(ERR,
+			     "remote=%s has a filter of preference %u or %u that is not of this "
+			     "driver, which needs them: give it another one (tc filter show dev %s "
+			     "ingress)",
+			     remote->name, TAPBATCH_TC_PREF_ADDRESS, TAPBATCH_TC_PREF_ALL,
+			     remote->name);
+		return -EEXIST;
+	}
+	if (ingress.target == 0 || ingress.target == tap->ifindex)
+		return 0;
+	tapbatch_netlink_talk(remote->requests, begin_link(ingress.target, buffer, RTM_GETLINK),
+			      read_link_name, name);
+	TAPBATCH_LOG(ERR,
+		     "remote=%s already serves interface %s: stop the port that has it, or, if "
+		     "nobody has, tc filter del dev %s ingress pref %u, and pref %u",
+		     remote->name, name, remote->name, TAPBATCH_TC_PREF_ADDRESS,
+		     TAPBATCH_TC_PREF_ALL);
+	return -EBUSY;
+}
+
+int
+tapbatch_remote_open(struct tapbatch_remote *remote, const char *device, const char *name,
+		     const struct tapbatch_link *tap, struct tapbatch_remote_state *state)
+{
+	struct stat st;
+	int ret;
+
 	*remote = TAPBATCH_REMOTE_NONE;
+	strlcpy(remote->name, name, sizeof(remote->name));
 	remote->ifindex = if_nametoindex(name);
 	if (remote->ifindex == 0) {
 		ret = -errno;
@@ -97,6 +245,8 @@ tapbatch_remote_open(struct tapbatch_remote *remote, const char *device, const c
 			     device, name, strerror(errno));
 		goto error;
 	}
+	if (stat("/proc/thread-self/ns/net", &st) == 0)
+		remote->netns = st.st_ino;
 	remote->requests = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
 	/* With protocol 0 it receives nothing. */
 	remote->members = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
@@ -107,229 +257,355 @@ tapbatch_remote_open(struct tapbatch_remote *remote, const char *device, const c
 			     strerror(errno), errno == EPERM ? " (CAP_NET_RAW is needed)" : "");
 		goto error;
 	}
-	ret = tapbatch_netlink_talk(remote->requests, begin_link(remote, buffer, RTM_GETLINK),
-				    read_link, remote);
+	ret = ask(remote, state);
 	if (ret != 0) {
 		TAPBATCH_LOG(ERR, "%s: remote=%s: %s", device, name,
 			     ret == -EMEDIUMTYPE ? "is no Ethernet interface" : strerror(-ret));
 		goto error;
 	}
+	ret = check(remote, tap);
+	if (ret != 0)
+		goto error;
+	remote->mac = state->mac;
 	return 0;
 error:
-	tapbatch_remote_close(remote);
+	tapbatch_remote_close(remote, NULL);
 	return ret;
 }
 
-void
-tapbatch_remote_close(struct tapbatch_remote *remote)
+/* Sets what we have changed to what we found, unless it was changed again. */
+static void
+put_back(struct tapbatch_remote *remote)
 {
-	tapbatch_remote_release(remote);
+	struct tapbatch_remote_state state;
+
+	if (ask(remote, &state) != 0)
+		return;
+	if (remote->changed_up && state.up)
+		send_up(remote, false);
+	if (remote->changed_mtu && state.mtu == remote->our_mtu && state.mtu != remote->found_mtu &&
+	    send_mtu(remote, remote->found_mtu) != 0)
+		TAPBATCH_LOG(NOTICE, "remote=%s keeps the MTU %u, it had %u before", remote->name,
+			     state.mtu, remote->found_mtu);
+	if (remote->changed_mac && rte_is_same_ether_addr(&state.mac, &remote->our_mac) &&
+	    !rte_is_same_ether_addr(&state.mac, &remote->found_mac) &&
+	    send_mac(remote, &remote->found_mac) != 0)
+		TAPBATCH_LOG(NOTICE,
+			     "remote=%s keeps the port's address, it had " RTE_ETHER_ADDR_PRT_FMT
+			     " before",
+			     remote->name, RTE_ETHER_ADDR_BYTES(&remote->found_mac));
+}
+
+void
+tapbatch_remote_close(struct tapbatch_remote *remote, const struct tapbatch_link *tap)
+{
+	tapbatch_remote_release(remote, tap);
+	if (remote->changed_up || remote->changed_mtu || remote->changed_mac)
+		put_back(remote);
 	if (remote->requests != NULL)
 		mnl_socket_close(remote->requests);
 	if (remote->members >= 0)
 		close(remote->members);
+	pthread_mutex_destroy(&remote->lock);
 	*remote = TAPBATCH_REMOTE_NONE;
 }
 
-static struct nlmsghdr *
-begin_tc(void *buffer, uint16_t type, uint16_t flags, const struct tcmsg *what)
-{
-	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buffer);
-
-	nlh->nlmsg_type = type;
-	nlh->nlmsg_flags = (uint16_t)(NLM_F_REQUEST | NLM_F_ACK | flags);
-	memcpy(mnl_nlmsg_put_extra_header(nlh, sizeof(*what)), what, sizeof(*what));
-	return nlh;
-}
-
 static int
-change_qdisc(struct tapbatch_remote *remote, unsigned int ifindex, bool add)
+change_mac(struct tapbatch_remote *remote, const struct rte_ether_addr *mac)
 {
-	struct tcmsg what = {
-		.tcm_ifindex = (int)ifindex,
-		.tcm_parent = TC_H_INGRESS,
-		.tcm_handle = TC_H_MAKE(TC_H_INGRESS, 0),
-	};
-	char buffer[256];
-	struct nlmsghdr *nlh;
-
-	nlh = begin_tc(buffer, add ? RTM_NEWQDISC : RTM_DELQDISC,
-		       add ? NLM_F_CREATE | NLM_F_EXCL : 0, &what);
-	mnl_attr_put_strz(nlh, TCA_KIND, "ingress");
-	return tapbatch_netlink_talk(remote->requests, nlh, NULL, NULL);
-}
-
-static struct tcmsg
-filter_of(unsigned int ifindex, uint32_t pref)
-{
-	return (struct tcmsg){
-		.tcm_ifindex = (int)ifindex,
-		.tcm_parent = INGRESS_FILTERS,
-		.tcm_info = TC_H_MAKE(pref << 16, rte_cpu_to_be_16(ETH_P_ALL)),
-	};
-}
-
-static int
-delete_filter(struct tapbatch_remote *remote, unsigned int ifindex, uint32_t pref)
-{
-	struct tcmsg what = filter_of(ifindex, pref);
-	char buffer[256];
-
-	return tapbatch_netlink_talk(remote->requests, begin_tc(buffer, RTM_DELTFILTER, 0, &what),
-				     NULL, NULL);
-}
-
-/* Frames to an address, or all (NULL), go to the interface "to": they themselves, or
- * copies.
- */
-static int
-add_filter(struct tapbatch_remote *remote, unsigned int ifindex, uint32_t pref,
-	   const struct rte_ether_addr *mac, unsigned int to, bool copies)
-{
-	struct tcmsg what = filter_of(ifindex, pref);
-	struct tc_mirred mirred = {
-		.action = copies ? TC_ACT_PIPE : TC_ACT_STOLEN,
-		.eaction = copies ? TCA_EGRESS_MIRROR : TCA_EGRESS_REDIR,
-		.ifindex = to,
-	};
-	union {
-		struct tc_u32_sel sel;
-		uint8_t room[sizeof(struct tc_u32_sel) + 2 * sizeof(struct tc_u32_key)];
-	} match = { .room = { 0 } };
-	struct nlattr *options, *actions, *action, *action_options;
-	struct tc_u32_key *keys = match.sel.keys;
-	char buffer[1024];
-	struct nlmsghdr *nlh;
-
-	match.sel.flags = TC_U32_TERMINAL;
-	match.sel.nkeys = 2;
-	/* Offsets count from the network header; keys are words of 32 bits. */
-	keys[0].off = -ETH_HLEN;
-	keys[1].off = -ETH_HLEN + 4;
-	if (mac != NULL) {
-		memcpy(&keys[0].val, &mac->addr_bytes[0], 4);
-		memcpy(&keys[1].val, &mac->addr_bytes[4], 2);
-		keys[0].mask = RTE_BE32(0xffffffff);
-		keys[1].mask = RTE_BE32(0xffff0000);
-	}
-	nlh = begin_tc(buffer, RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_EXCL, &what);
-	mnl_attr_put_strz(nlh, TCA_KIND, "u32");
-	options = mnl_attr_nest_start(nlh, TCA_OPTIONS);
-	mnl_attr_put(nlh, TCA_U32_SEL, sizeof(match), &match);
-	actions = mnl_attr_nest_start(nlh, TCA_U32_ACT);
-	action = mnl_attr_nest_start(nlh, 1);
-	mnl_attr_put_strz(nlh, TCA_ACT_KIND, "mirred");
-	action_options = mnl_attr_nest_start(nlh, TCA_ACT_OPTIONS);
-	mnl_attr_put(nlh, TCA_MIRRED_PARMS, sizeof(mirred), &mirred);
-	mnl_attr_nest_end(nlh, action_options);
-	mnl_attr_nest_end(nlh, action);
-	mnl_attr_nest_end(nlh, actions);
-	mnl_attr_nest_end(nlh, options);
-	return tapbatch_netlink_talk(remote->requests, nlh, NULL, NULL);
-}
-
-static int
-redirect(struct tapbatch_remote *remote)
-{
-	bool stale; /* a process that was killed left its filters */
+	struct tapbatch_remote_state state;
 	int ret;
 
-	stale = delete_filter(remote, remote->ifindex, PREF_ALL) == 0;
-	stale |= delete_filter(remote, remote->ifindex, PREF_OWN_ADDRESS) == 0;
-	delete_filter(remote, remote->tap_ifindex, PREF_ALL);
-	ret = change_qdisc(remote, remote->tap_ifindex, true);
-	if (ret != 0 && ret != -EEXIST)
+	ret = ask(remote, &state);
+	if (ret == 0 && !rte_is_same_ether_addr(mac, &state.mac)) {
+		ret = send_mac(remote, mac);
+		if (ret == 0) {
+			if (!remote->changed_mac ||
+			    !rte_is_same_ether_addr(&state.mac, &remote->our_mac))
+				remote->found_mac = state.mac;
+			remote->our_mac = *mac;
+			remote->changed_mac = true;
+		}
+	}
+	return ret == 0 ? 0 : complain(remote, ret, "does not take the port's address");
+}
+
+static int
+set_up(struct tapbatch_remote *remote)
+{
+	struct tapbatch_remote_state state;
+	int ret;
+
+	ret = ask(remote, &state);
+	if (ret != 0 || state.up)
 		return ret;
-	remote->own_tap_qdisc = ret == 0;
-	ret = change_qdisc(remote, remote->ifindex, true);
-	if (ret != 0 && ret != -EEXIST)
+	ret = send_up(remote, true);
+	if (ret == -EPERM) {
+		TAPBATCH_LOG(NOTICE,
+			     "remote=%s is down, and there is no permission to set it up: that is "
+			     "left to others (ip link set dev %s up)",
+			     remote->name, remote->name);
+		return 0;
+	}
+	remote->changed_up |= ret == 0;
+	return ret;
+}
+
+static int
+redirect(struct tapbatch_remote *remote, const struct tapbatch_link *tap)
+{
+	int ret;
+
+	ret = tapbatch_tc_pass(remote->requests, tap->ifindex, remote->ifindex, NULL);
+	if (ret != 0)
 		return ret;
-	remote->own_qdisc = ret == 0 || stale;
-	ret = add_filter(remote, remote->tap_ifindex, PREF_ALL, NULL, remote->ifindex, false);
-	if (ret == 0)
-		ret = add_filter(remote, remote->ifindex, PREF_ALL, NULL, remote->tap_ifindex,
-				 true);
-	if (ret == 0)
-		ret = add_filter(remote, remote->ifindex, PREF_OWN_ADDRESS, &remote->mac,
-				 remote->tap_ifindex, false);
+	ret = tapbatch_tc_pass(remote->requests, remote->ifindex, tap->ifindex, &remote->mac);
+	if (ret == 0) {
+		ret = set_up(remote);
+		if (ret != 0)
+			tapbatch_tc_clear(remote->requests, remote->ifindex);
+	}
+	if (ret != 0)
+		tapbatch_tc_clear(remote->requests, tap->ifindex);
 	return ret;
 }
 
 int
-tapbatch_remote_redirect(struct tapbatch_remote *remote, unsigned int tap_ifindex)
+tapbatch_remote_check(struct tapbatch_remote *remote, const struct tapbatch_link *tap)
 {
 	int ret;
 
 	if (remote->ifindex == 0)
 		return 0;
-	remote->tap_ifindex = tap_ifindex;
-	ret = redirect(remote);
-	if (ret == 0)
-		return 0;
-	tapbatch_remote_release(remote);
-	TAPBATCH_LOG(ERR, "the remote (interface %u) cannot be redirected to interface %u: %s%s",
-		     remote->ifindex, tap_ifindex, strerror(-ret),
-		     ret == -ENOENT || ret == -EOPNOTSUPP ?
-			     " (the kernel needs sch_ingress, cls_u32 and act_mirred)" :
-		     ret == -EPERM  ? " (CAP_NET_ADMIN is needed)" :
-		     ret == -ENODEV ? " (both have to exist, in one network namespace)" :
-				      "");
+	pthread_mutex_lock(&remote->lock);
+	ret = check(remote, tap);
+	pthread_mutex_unlock(&remote->lock);
 	return ret;
 }
 
-void
-tapbatch_remote_release(struct tapbatch_remote *remote)
+int
+tapbatch_remote_redirect(struct tapbatch_remote *remote, const struct tapbatch_link *tap)
+{
+	int ret;
+
+	if (remote->ifindex == 0)
+		return 0;
+	pthread_mutex_lock(&remote->lock);
+	ret = check(remote, tap);
+	if (ret == 0)
+		ret = change_mac(remote, &remote->mac);
+	if (ret != 0)
+		goto out;
+	ret = redirect(remote, tap);
+	if (ret == 0) {
+		remote->tap_ifindex = tap->ifindex;
+		goto out;
+	}
+	TAPBATCH_LOG(ERR, "remote=%s cannot be redirected to the port's interface: %s%s",
+		     remote->name, strerror(-ret),
+		     ret == -ENOENT || ret == -EOPNOTSUPP ?
+			     " (the kernel needs sch_ingress, cls_u32 and act_mirred)" :
+		     ret == -EEXIST ? " (the port's interface has filters of somebody else's "
+				      "where the driver's belong: tc filter show dev ... ingress)" :
+				      advice(ret));
+out:
+	pthread_mutex_unlock(&remote->lock);
+	return ret;
+}
+
+static bool
+together(const struct tapbatch_remote *remote, const struct tapbatch_link *tap)
+{
+	return tap != NULL && tap->ifindex == remote->tap_ifindex &&
+	       (remote->netns == 0 || tap->netns == 0 || remote->netns == tap->netns);
+}
+
+static uint64_t
+read_lost(struct tapbatch_remote *remote, const struct tapbatch_link *tap)
+{
+	struct tapbatch_tc_ingress ingress;
+
+	if (remote->tap_ifindex == 0 || !together(remote, tap) ||
+	    tapbatch_tc_read(remote->requests, tap->ifindex, &ingress) != 0)
+		return 0;
+	return ingress.lost;
+}
+
+/* With the interface its filters went. */
+static void
+release(struct tapbatch_remote *remote, const struct tapbatch_link *tap)
 {
 	if (remote->tap_ifindex == 0)
 		return;
-	delete_filter(remote, remote->ifindex, PREF_OWN_ADDRESS);
-	delete_filter(remote, remote->ifindex, PREF_ALL);
-	delete_filter(remote, remote->tap_ifindex, PREF_ALL);
-	if (remote->own_qdisc)
-		change_qdisc(remote, remote->ifindex, false);
-	if (remote->own_tap_qdisc)
-		change_qdisc(remote, remote->tap_ifindex, false);
-	remote->own_qdisc = false;
-	remote->own_tap_qdisc = false;
+	if (together(remote, tap)) {
+		remote->lost += read_lost(remote, tap);
+		tapbatch_tc_clear(remote->requests, tap->ifindex);
+	}
+	if (!remote->gone)
+		tapbatch_tc_clear(remote->requests, remote->ifindex);
 	remote->tap_ifindex = 0;
+}
+
+void
+tapbatch_remote_release(struct tapbatch_remote *remote, const struct tapbatch_link *tap)
+{
+	if (remote->ifindex == 0)
+		return;
+	pthread_mutex_lock(&remote->lock);
+	release(remote, tap);
+	pthread_mutex_unlock(&remote->lock);
+}
+
+void
+tapbatch_remote_follow(struct tapbatch_remote *remote, uint16_t port_id,
+		       const struct tapbatch_link *tap, bool deleted)
+{
+	struct tapbatch_remote_state state;
+	bool known;
+
+	if (remote->ifindex == 0)
+		return;
+	pthread_mutex_lock(&remote->lock);
+	known = remote->gone;
+	remote->gone |= deleted;
+	if (ask(remote, &state) == -ENODEV && !known)
+		TAPBATCH_LOG(NOTICE,
+			     "port %u: remote=%s is gone (deleted, or moved to another network "
+			     "namespace): the link is down, and packets sent are dropped and "
+			     "counted; close the port and create it anew",
+			     port_id, remote->name);
+	if (remote->tap_ifindex != 0 && !together(remote, tap)) {
+		release(remote, tap);
+		TAPBATCH_LOG(NOTICE,
+			     "port %u: remote=%s is released, since the port's interface %s: the "
+			     "link is down, and packets sent are dropped and counted%s",
+			     port_id, remote->name,
+			     tap == NULL ? "is gone" : "was moved to another network namespace",
+			     tap == NULL ? "" : "; move it back and start the port again");
+	}
+	/* Frames for it are the host's, with copies for the port. */
+	if (!remote->gone && remote->tap_ifindex != 0 &&
+	    !rte_is_same_ether_addr(&state.mac, &remote->mac) &&
+	    !rte_is_same_ether_addr(&state.mac, &remote->foreign_mac))
+		TAPBATCH_LOG(
+			NOTICE,
+			"port %u: the address of remote=%s was changed to " RTE_ETHER_ADDR_PRT_FMT
+			", the port's is still " RTE_ETHER_ADDR_PRT_FMT
+			": set that again, or the same as the port's",
+			port_id, remote->name, RTE_ETHER_ADDR_BYTES(&state.mac),
+			RTE_ETHER_ADDR_BYTES(&remote->mac));
+	remote->foreign_mac = state.mac;
+	pthread_mutex_unlock(&remote->lock);
+}
+
+unsigned int
+tapbatch_remote_news(const struct tapbatch_remote *remote, const struct tapbatch_link *tap)
+{
+	return remote->netns == tap->netns || tap->netns == 0 ? remote->ifindex : 0;
+}
+
+bool
+tapbatch_remote_running(struct tapbatch_remote *remote)
+{
+	struct tapbatch_remote_state state;
+	bool running;
+
+	if (remote->ifindex == 0)
+		return true;
+	pthread_mutex_lock(&remote->lock);
+	running = remote->tap_ifindex != 0 && ask(remote, &state) == 0 && state.running;
+	pthread_mutex_unlock(&remote->lock);
+	return running;
+}
+
+int
+tapbatch_remote_get(struct tapbatch_remote *remote, struct tapbatch_remote_state *state)
+{
+	int ret;
+
+	if (remote->ifindex == 0)
+		return -ENODEV;
+	pthread_mutex_lock(&remote->lock);
+	ret = ask(remote, state);
+	pthread_mutex_unlock(&remote->lock);
+	return ret;
+}
+
+uint64_t
+tapbatch_remote_lost(struct tapbatch_remote *remote, const struct tapbatch_link *tap)
+{
+	uint64_t lost;
+
+	if (remote->ifindex == 0)
+		return 0;
+	pthread_mutex_lock(&remote->lock);
+	lost = remote->lost + read_lost(remote, tap);
+	pthread_mutex_unlock(&remote->lock);
+	return lost;
+}
+
+/* Moves the redirection to another address; after an error it is as it was. */
+static int
+redirect_address(struct tapbatch_remote *remote, const struct rte_ether_addr *mac)
+{
+	int ret;
+
+	if (remote->tap_ifindex == 0)
+		return 0;
+	ret = tapbatch_tc_pass_address(remote->requests, remote->ifindex, remote->tap_ifindex, mac);
+	if (ret == 0)
+		return 0;
+	complain(remote, ret, "does not redirect what is for the port's address");
+	tapbatch_tc_pass_address(remote->requests, remote->ifindex, remote->tap_ifindex,
+				 &remote->mac);
+	return ret;
 }
 
 int
 tapbatch_remote_set_mac(struct tapbatch_remote *remote, const struct rte_ether_addr *mac)
 {
-	char buffer[256];
-	struct nlmsghdr *nlh;
 	int ret;
 
-	if (remote->ifindex == 0 || rte_is_same_ether_addr(mac, &remote->mac))
+	if (remote->ifindex == 0)
 		return 0;
-	nlh = begin_link(remote, buffer, RTM_NEWLINK);
-	mnl_attr_put(nlh, IFLA_ADDRESS, sizeof(*mac), mac);
-	ret = tapbatch_netlink_talk(remote->requests, nlh, NULL, NULL);
-	if (ret != 0)
-		return ret;
-	rte_ether_addr_copy(mac, &remote->mac);
-	if (remote->tap_ifindex == 0)
-		return 0;
-	delete_filter(remote, remote->ifindex, PREF_OWN_ADDRESS);
-	return add_filter(remote, remote->ifindex, PREF_OWN_ADDRESS, &remote->mac,
-			  remote->tap_ifindex, false);
+	pthread_mutex_lock(&remote->lock);
+	ret = change_mac(remote, mac);
+	if (ret == 0 && !rte_is_same_ether_addr(mac, &remote->mac)) {
+		ret = redirect_address(remote, mac);
+		if (ret == 0)
+			remote->mac = *mac;
+		else
+			change_mac(remote, &remote->mac);
+	}
+	pthread_mutex_unlock(&remote->lock);
+	return ret;
 }
 
 int
 tapbatch_remote_set_mtu(struct tapbatch_remote *remote, uint32_t mtu)
 {
-	char buffer[256];
-	struct nlmsghdr *nlh;
+	struct tapbatch_remote_state state;
+	char what[64];
 	int ret;
 
-	if (remote->ifindex == 0 || mtu == remote->mtu)
+	if (remote->ifindex == 0)
 		return 0;
-	nlh = begin_link(remote, buffer, RTM_NEWLINK);
-	mnl_attr_put_u32(nlh, IFLA_MTU, mtu);
-	ret = tapbatch_netlink_talk(remote->requests, nlh, NULL, NULL);
-	if (ret == 0)
-		remote->mtu = mtu;
+	pthread_mutex_lock(&remote->lock);
+	ret = ask(remote, &state);
+	if (ret == 0 && state.mtu != mtu) {
+		ret = send_mtu(remote, mtu);
+		if (ret == 0) {
+			if (!remote->changed_mtu || state.mtu != remote->our_mtu)
+				remote->found_mtu = state.mtu;
+			remote->our_mtu = mtu;
+			remote->changed_mtu = true;
+		}
+	}
+	if (ret != 0) {
+		snprintf(what, sizeof(what), "does not take the port's MTU, %u", mtu);
+		complain(remote, ret, what);
+	}
+	pthread_mutex_unlock(&remote->lock);
 	return ret;
 }
 
@@ -342,12 +618,13 @@ change_membership(struct tapbatch_remote *remote, unsigned short type,
 		.mr_type = type,
 	};
 
-	if (remote->ifindex == 0)
-		return 0;
 	if (mac != NULL) {
 		request.mr_alen = sizeof(*mac);
 		memcpy(request.mr_address, mac, sizeof(*mac));
 	}
+	/* The kernel has taken those of an interface that is gone away. */
+	if (!on && remote->gone)
+		return 0;
 	if (setsockopt(remote->members, SOL_PACKET,
 		       on ? PACKET_ADD_MEMBERSHIP : PACKET_DROP_MEMBERSHIP, &request,
 		       sizeof(request)) != 0)
@@ -358,17 +635,27 @@ change_membership(struct tapbatch_remote *remote, unsigned short type,
 int
 tapbatch_remote_set_modes(struct tapbatch_remote *remote, bool promiscuous, bool allmulticast)
 {
+	bool changed = false;
 	int ret = 0;
 
-	if (promiscuous != remote->promiscuous)
+	if (remote->ifindex == 0)
+		return 0;
+	pthread_mutex_lock(&remote->lock);
+	if (promiscuous != remote->promiscuous) {
 		ret = change_membership(remote, PACKET_MR_PROMISC, NULL, promiscuous);
-	if (ret != 0)
-		return ret;
-	remote->promiscuous = promiscuous;
-	if (allmulticast != remote->allmulticast)
+		changed = ret == 0;
+	}
+	if (ret == 0 && allmulticast != remote->allmulticast)
 		ret = change_membership(remote, PACKET_MR_ALLMULTI, NULL, allmulticast);
-	if (ret == 0)
+	if (ret == 0) {
+		remote->promiscuous = promiscuous;
 		remote->allmulticast = allmulticast;
+	} else {
+		if (changed)
+			change_membership(remote, PACKET_MR_PROMISC, NULL, !promiscuous);
+		complain(remote, ret, "does not take the port's promiscuous or multicast mode");
+	}
+	pthread_mutex_unlock(&remote->lock);
 	return ret;
 }
 
@@ -376,8 +663,17 @@ int
 tapbatch_remote_set_address(struct tapbatch_remote *remote, const struct rte_ether_addr *mac,
 			    bool on)
 {
-	return change_membership(remote,
-				 rte_is_multicast_ether_addr(mac) ? PACKET_MR_MULTICAST :
-								    PACKET_MR_UNICAST,
-				 mac, on);
+	int ret;
+
+	if (remote->ifindex == 0)
+		return 0;
+	pthread_mutex_lock(&remote->lock);
+	ret = change_membership(remote,
+				rte_is_multicast_ether_addr(mac) ? PACKET_MR_MULTICAST :
+								   PACKET_MR_UNICAST,
+				mac, on);
+	if (ret != 0 && on)
+		complain(remote, ret, "does not take a further address of the port's");
+	pthread_mutex_unlock(&remote->lock);
+	return ret;
 }

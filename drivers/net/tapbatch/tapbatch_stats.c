@@ -67,10 +67,12 @@ tapbatch_kernel_drops(struct rte_eth_dev *dev, uint64_t *rx, uint64_t *tx)
 	struct tapbatch_local *local = tapbatch_local(dev);
 	struct tapbatch_port *port = tapbatch_port(dev);
 	struct tapbatch_link_state state;
+	uint64_t lost;
 	int ret;
 
 	pthread_mutex_lock(&local->lock);
 	ret = tapbatch_link_get(&local->link, &state);
+	lost = tapbatch_remote_lost(&local->remote, ret == 0 ? &local->link : NULL);
 	pthread_mutex_unlock(&local->lock);
 	if (ret != 0) {
 		*rx = 0;
@@ -79,7 +81,7 @@ tapbatch_kernel_drops(struct rte_eth_dev *dev, uint64_t *rx, uint64_t *tx)
 	}
 	/* The kernel transmits what we receive. */
 	*rx = state.tx_dropped - port->tx_dropped_base;
-	*tx = state.rx_dropped - port->rx_dropped_base;
+	*tx = state.rx_dropped + lost - port->rx_dropped_base;
 }
 
 int
