@@ -12,7 +12,7 @@ export PATH
 
 TAPBATCH_BUILD ?= build
 
-.PHONY: all setup demo test test-unit test-build test-func test-vm test-bench
+.PHONY: all setup demo test test-unit test-build test-func test-vm test-vhost test-bench
 .PHONY: bench bench-quick bench-doc
 .PHONY: fuzz asan doc install lint check-format format clean
 
@@ -33,9 +33,9 @@ test: all
 test-unit test-build test-func test-bench: all
 	@devtools/install-packages.sh test bench
 	@test/run $(@:test-%=%)
-test-vm: all
+test-vm test-vhost: all
 	@devtools/install-packages.sh test vm
-	@test/run vm
+	@test/run $(@:test-%=%)
 
 # All experiments in less than 20 minutes, or a few steps of each in 2: build/bench/report.html,
 # report.md, results.json. bench-doc then takes that over into doc/report and README.

@@ -13,7 +13,7 @@ guest_start pktgen || { fail "the VM starts"; done_testing; exit; }
 count() {
 	local packets calls kicked
 	read -r packets calls kicked \
-		< <(guest_run "$TOP/test/vm/guest/batching.sh $1 $2 --vdev=$3" | tail -n 1) || true
+		< <(guest_run -t 180 "$TOP/test/vm/guest/batching.sh $1 $2 --vdev=$3" | tail -n 1) || true
 	per_call=$(awk -v p="${packets:-0}" -v c="${calls:-0}" 'BEGIN { printf "%.1f", c ? p / c : 0 }')
 	kicks=$(awk -v p="${packets:-0}" -v k="${kicked:-0}" 'BEGIN { printf "%.1f", p ? 1000 * k / p : -1 }')
 	printf '# %-30s %10s %18s %24s\n' "$4" "${packets:-none}" "$per_call" "$kicks"
