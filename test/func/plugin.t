@@ -109,7 +109,7 @@ for i in {1..15}; do
 done
 testpmd fwd 'set port 1 tapbatch tx_batched 64' >/dev/null
 testpmd fwd 'set port 1 tapbatch coalesce tcp+udp' >/dev/null
-works "TCP does not mind changes of both" wait $tcp || diag "$(cat "$TEST_TMP/tcp.log")"
+works "TCP does not mind changes of both" wait $tcp || diag "$(tail -n 15 "$TEST_TMP/tcp.log" "$TEST_TMP/iperf.json")"
 is "and no packet was damaged" "$(testpmd fwd 'show port xstats all' |
 	awk '/malformed|rejected|read_errors/ { n += $2 } END { print n + 0 }')" 0
 
@@ -130,11 +130,12 @@ is_between "with the packets that there were" \
 shown=$(testpmd fwd 'tapbatch sweep 1 1')
 like "sweep says how packets are forwarded" "$shown" 'forwarding mode io, burst 32, coalesce tcp\+udp, 1 s each'
 is "it shows each value" "$(grep -E '^ +[0-9]+ ' <<<"$shown" | awk '{ printf "%s ", $1 }')" '0 4 8 16 32 48 64 '
-is "in 80 columns, but for CSV" "$(grep -v , <<<"$shown" | awk 'length > 80')" ''
+is "in 80 columns" "$(grep -E '^ +[0-9]+ |^tx_batched ' <<<"$shown" | awk 'length > 80')" ''
 csv=$(sed -n '/^tx_batched,/,/^\r*$/p' <<<"$shown" | grep ,)
 is "CSV has a line for each, and nine columns" \
 	"$(awk -F, 'NF == 9 { n++ } END { print n, NR }' <<<"$csv")" '8 8'
-is "with packets in each" "$(awk -F, 'NR > 1 && $2 > 0 && $2 < 600 { n++ } END { print n + 0 }' <<<"$csv")" 7
+# A busy machine may sleep through some.
+is_between "with the packets that there were" "$(awk -F, 'NR > 1 && $2 > 0 && $2 < 600 { n++ } END { print n + 0 }' <<<"$csv")" 1 7
 like "tx_batched is what it was" "$(testpmd fwd 'show port 1 tapbatch config')" 'tx_batched 64,'
 kill $ping
 wait $ping || true
