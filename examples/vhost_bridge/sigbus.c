@@ -5,7 +5,7 @@
 /*
  * A page that is not there any more is replaced by one of zeroes, for this process
  * alone: the guest that took it away finds its rings standing still, and the others
- * go on.
+ * go on. Of huge pages, only a whole one can be replaced.
  */
 
 #include "sigbus.h"
@@ -20,21 +20,37 @@
 
 uint64_t vb_sigbus_pages;
 
-static uintptr_t page_size;
+/* The system's own first; a mapping of larger ones refuses pieces of them. */
+static uintptr_t page_sizes[] = { 0, 2 << 20, 1 << 30 };
+
+static bool
+replace_page(uintptr_t addr)
+{
+	unsigned int i;
+
+	for (i = 0; i < RTE_DIM(page_sizes); i++) {
+		void *page = (void *)(addr & ~(page_sizes[i] - 1));
+
+		if (mmap(page, page_sizes[i], PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
+			return true;
+		if (errno != EINVAL)
+			return false;
+	}
+	return false;
+}
 
 static void
 on_sigbus(int sig, siginfo_t *info, void *context __rte_unused)
 {
-	void *page = (void *)((uintptr_t)info->si_addr & ~(page_size - 1));
+	int before = errno;
 
 	/* Anything but an access beyond a file's end, broken memory for one, ends us. */
-	if (info->si_code != BUS_ADRERR ||
-	    mmap(page, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-		 -1, 0) == MAP_FAILED) {
+	if (info->si_code != BUS_ADRERR || !replace_page((uintptr_t)info->si_addr))
 		signal(sig, SIG_DFL);
-		return;
-	}
-	__atomic_add_fetch(&vb_sigbus_pages, 1, __ATOMIC_RELAXED);
+	else
+		__atomic_add_fetch(&vb_sigbus_pages, 1, __ATOMIC_RELAXED);
+	errno = before;
 }
 
 int
@@ -42,7 +58,7 @@ vb_sigbus_catch(void)
 {
 	struct sigaction action = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO };
 
-	page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
+	page_sizes[0] = (uintptr_t)sysconf(_SC_PAGESIZE);
 	if (sigaction(SIGBUS, &action, NULL) < 0) {
 		VB_LOG(ERR, "SIGBUS cannot be caught: %s", strerror(errno));
 		return -1;

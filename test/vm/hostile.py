@@ -21,10 +21,11 @@ import time
 GET_FEATURES, SET_FEATURES, SET_OWNER, RESET_OWNER, SET_MEM_TABLE = 1, 2, 3, 4, 5
 SET_VRING_NUM, SET_VRING_ADDR, SET_VRING_BASE, GET_VRING_BASE = 8, 9, 10, 11
 SET_VRING_KICK, SET_VRING_CALL, SET_VRING_ENABLE = 12, 13, 18
+SET_PROTOCOL_FEATURES, PROTOCOL_MQ, PROTOCOL_REPLY_ACK, NEED_REPLY = 16, 1 << 0, 1 << 3, 1 << 3
 
 F_CSUM, F_GUEST_CSUM = 1 << 0, 1 << 1
 F_TSO = 1 << 7 | 1 << 8 | 1 << 11 | 1 << 12
-F_MRG_RXBUF, F_INDIRECT, F_VERSION_1 = 1 << 15, 1 << 28, 1 << 32
+F_MRG_RXBUF, F_INDIRECT, F_PROTOCOL, F_VERSION_1 = 1 << 15, 1 << 28, 1 << 30, 1 << 32
 FEATURES = F_CSUM | F_GUEST_CSUM | F_TSO | F_MRG_RXBUF | F_INDIRECT | F_VERSION_1
 
 NEXT, WRITE, INDIRECT = 1, 2, 4
@@ -37,11 +38,11 @@ BUFFERS = 0x20000       # offset
 class Guest:
     """A front end that can do everything right, and leaves it to others not to."""
 
-    def __init__(self, path):
+    def __init__(self, path, memory_flags=os.MFD_CLOEXEC):
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.settimeout(2)
         self.sock.connect(path)
-        self.fd = os.memfd_create("guest")
+        self.fd = os.memfd_create("guest", memory_flags)
         os.ftruncate(self.fd, SIZE)
         self.mem = mmap.mmap(self.fd, SIZE)
         self.kicks = [os.eventfd(0), os.eventfd(0)]
@@ -113,6 +114,10 @@ class Guest:
         self.desc(1, index, BUFFERS + 4096 * index, len(header) + len(frame))
         self.offer(1, index)
 
+    def taken(self, ring=1):
+        """Chains that the other side is done with."""
+        return struct.unpack_from("<H", self.mem, self.base(ring) + 0x4002)[0]
+
     def settle(self):
         time.sleep(0.1)
 
@@ -124,6 +129,14 @@ def tcp_frame(payload=b"x" * 1000, source=b"\x52\x54\x00\x00\x66\x66"):
     return b"\xff" * 6 + source + b"\x08\x00" + ip + tcp + payload
 
 
+def assert_answered(path):
+    """Whatever another does, a new guest's first request gets its answer."""
+    try:
+        Guest(path).ask(GET_FEATURES)
+    except OSError as error:
+        raise AssertionError(f"another guest was not answered: {error!r}") from error
+
+
 def silent(path, rng):
     guest = Guest(path)
     guest.settle()
@@ -133,6 +146,41 @@ def half_a_message(path, rng):
     guest = Guest(path)
     guest.sock.send(struct.pack("<II", GET_FEATURES, 1))
     guest.settle()
+
+
+def header_without_payload(path, rng):
+    guest = Guest(path)
+    guest.sock.send(struct.pack("<III", SET_FEATURES, 1, 8))
+    assert_answered(path)
+
+
+def replies_never_read(path, rng):
+    guest = Guest(path)
+    guest.sock.settimeout(0.5)
+    try:
+        for _ in range(20000):
+            guest.send(GET_FEATURES)
+    except OSError:
+        pass
+    assert_answered(path)
+
+
+def acknowledgements_never_read(path, rng):
+    """Asked for with requests that the other side handles with its rings locked."""
+    guest = Guest(path)
+    guest.negotiate(FEATURES | F_PROTOCOL)
+    guest.send(SET_PROTOCOL_FEATURES, struct.pack("<Q", PROTOCOL_REPLY_ACK | PROTOCOL_MQ))
+    guest.memory()
+    guest.ring(0)
+    guest.ring(1)
+    guest.sock.settimeout(0.5)
+    enable = struct.pack("<III", SET_VRING_ENABLE, 1 | NEED_REPLY, 8) + struct.pack("<II", 1, 1)
+    try:
+        for _ in range(5000):
+            guest.sock.send(enable)
+    except OSError:
+        pass
+    assert_answered(path)
 
 
 def garbage(path, rng):
@@ -294,8 +342,21 @@ def buffers_that_hold_nothing(path, rng):
             guest.settle()
 
 
-def memory_taken_away(path, rng):
+def interrupts_never_read(path, rng):
     guest = Guest(path)
+    for call in guest.calls:
+        os.eventfd_write(call, 0xFFFFFFFFFFFFFFFE)
+    guest.start()
+    for n in range(1, 4):
+        guest.transmit(tcp_frame())
+        deadline = time.time() + 2
+        while guest.taken() < n:
+            assert time.time() < deadline, f"frame {n} was not taken"
+            time.sleep(0.01)
+
+
+def memory_taken_away(path, rng, memory_flags=os.MFD_CLOEXEC):
+    guest = Guest(path, memory_flags)
     guest.start()
     guest.transmit(tcp_frame())
     guest.settle()
@@ -303,6 +364,10 @@ def memory_taken_away(path, rng):
     # The index in the ring cannot be written any more, by neither side.
     os.eventfd_write(guest.kicks[1], 1)
     time.sleep(0.5)
+
+
+def huge_pages_taken_away(path, rng):
+    memory_taken_away(path, rng, os.MFD_CLOEXEC | os.MFD_HUGETLB | os.MFD_HUGE_2MB)
 
 
 def memory_changed_while_running(path, rng):
@@ -356,6 +421,25 @@ def second_guest(path, rng):
     assert first.sock.recv(1) == b"", "the first guest was not hung up on"
 
 
+def answered(path, rng):
+    """Not hostile at all: asks one thing."""
+    assert_answered(path)
+
+
+def server_without_payload(path, rng):
+    """For bridges that are a client: listens, and sends the one that connects a header."""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen(4)
+    listener.settimeout(5)
+    connection, _ = listener.accept()
+    connection.send(struct.pack("<III", SET_FEATURES, 1, 8))
+    print("connected", flush=True)
+    connection.settimeout(5)
+    assert connection.recv(1) == b"", "was not hung up on"
+    os.unlink(path)
+
+
 def polite(path, rng):
     """What a good guest does; the test counts the ten frames."""
     guest = Guest(path)
@@ -368,10 +452,12 @@ def polite(path, rng):
 
 
 SCENARIOS = [f for f in (
-    silent, half_a_message, garbage, unknown_requests, absurd_sizes, fds_nobody_asked_for,
+    silent, half_a_message, header_without_payload, replies_never_read,
+    acknowledgements_never_read, garbage, unknown_requests, absurd_sizes, fds_nobody_asked_for,
     bad_memory, memory_that_cannot_be_mapped, bad_rings, ring_of_high_number,
     bad_descriptors, heads_outside_the_ring,
-    index_that_lies, long_chains, random_headers, buffers_that_hold_nothing, memory_taken_away,
+    index_that_lies, long_chains, random_headers, buffers_that_hold_nothing,
+    interrupts_never_read, memory_taken_away, huge_pages_taken_away,
     memory_changed_while_running, going_in_the_middle, reset_while_running, many_connections,
     second_guest)]
 
@@ -385,7 +471,7 @@ def main(argv):
         print(" ".join(f.__name__ for f in SCENARIOS))
         return 0
     chosen = SCENARIOS if argv[2] == "all" else [
-        f for f in SCENARIOS + [polite] if f.__name__ == argv[2]]
+        f for f in SCENARIOS + [polite, answered, server_without_payload] if f.__name__ == argv[2]]
     if not chosen:
         print(f"hostile: no scenario '{argv[2]}'", file=sys.stderr)
         return 2
