@@ -160,7 +160,8 @@ build_flows(struct case_list *list)
 			struct run run = small_packets();
 			char parameter[32];
 
-			if (skip_step(list, m, STEPS(mixes)) || skip_step(list, i, STEPS(flows)))
+			if (skip_step(list, m, STEPS(mixes)) ||
+			    (list->options->quick && flows[i] != 1 && flows[i] != 64))
 				continue;
 			run.tx_burst = 64;
 			run.rx_burst = 64;
@@ -187,6 +188,8 @@ build_scale(struct case_list *list)
 			/* With more than one core, what counts is a queue for each. */
 			if (threads > 1 && queues > threads)
 				break;
+			if (list->options->quick && threads == 1 && queues == 2)
+				continue;
 			run.queues = queues;
 			run.threads = threads;
 			snprintf(parameter, sizeof(parameter), "%u with %u core%s each side",

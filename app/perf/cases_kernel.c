@@ -84,7 +84,7 @@ build_congestion(struct case_list *list)
 			struct run run = small_packets();
 			char parameter[32];
 
-			if (list->options->quick && lengths[i] == 4000)
+			if (list->options->quick && lengths[i] != 1000)
 				continue;
 			run.traffic.size[0] = 1442; /* 1400 bytes of UDP payload */
 			run.traffic.flows = 16;
@@ -108,8 +108,7 @@ build_dequeue(struct case_list *list)
 			struct run run = small_packets();
 			char parameter[32];
 
-			if (list->options->quick && bursts[i] != 1 && bursts[i] != 64 &&
-			    bursts[i] != 256)
+			if (list->options->quick && bursts[i] != 1 && bursts[i] != 64)
 				continue;
 			run.rx_burst = bursts[i];
 			run.traffic.flows = 1;

@@ -14,8 +14,8 @@
 #include "process.h"
 #include "worker.h"
 
-#define QUICK_MS 200
-#define QUICK_WARM_UP_MS 100
+#define QUICK_MS 150
+#define QUICK_WARM_UP_MS 50
 #define RETRIES 1        /* of a run that failed, was disturbed, or does not balance */
 #define DISTURBED_PCT 94 /* less of a core than this, and somebody else was there */
 
