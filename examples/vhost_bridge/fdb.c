@@ -31,7 +31,9 @@ struct entry {
 struct vb_fdb {
 	uint64_t age; /* in tsc */
 	uint32_t seed;
-	uint32_t count[VB_MAX_GUESTS + 1]; /* last: the tap */
+	/* By slot, the tap last. */
+	uint32_t count[VB_MAX_GUESTS + 1];
+	uint64_t swept[VB_MAX_GUESTS + 1]; /* tsc */
 	struct entry entries[BUCKETS][WAYS];
 };
 
@@ -70,6 +72,41 @@ bucket(const struct vb_fdb *fdb, const struct rte_ether_addr *addr)
 	return (struct entry *)(uintptr_t)fdb->entries[hash % BUCKETS];
 }
 
+static void
+forget(struct vb_fdb *fdb, struct entry *e)
+{
+	fdb->count[count_of(e->slot)]--;
+	e->heard = 0;
+}
+
+static bool
+aged(const struct vb_fdb *fdb, const struct entry *e, uint64_t tsc)
+{
+	return e->heard != 0 && tsc - e->heard >= fdb->age;
+}
+
+/*
+ * At a slot's limit those of its addresses that have aged make room. Not more than once
+ * a second, as the whole table is looked at.
+ */
+static bool
+at_limit(struct vb_fdb *fdb, uint16_t slot, uint64_t tsc, uint32_t max)
+{
+	unsigned int n = count_of(slot);
+	struct entry *e = &fdb->entries[0][0];
+	struct entry *end = e + BUCKETS * WAYS;
+
+	if (fdb->count[n] < max)
+		return false;
+	if (tsc - fdb->swept[n] < rte_get_tsc_hz())
+		return true;
+	fdb->swept[n] = tsc;
+	for (; e < end; e++)
+		if (e->slot == slot && aged(fdb, e, tsc))
+			forget(fdb, e);
+	return fdb->count[n] >= max;
+}
+
 void
 vb_fdb_learn(struct vb_fdb *fdb, const struct rte_ether_addr *addr, uint16_t slot, uint64_t tsc,
 	     uint32_t max)
@@ -86,7 +123,7 @@ vb_fdb_learn(struct vb_fdb *fdb, const struct rte_ether_addr *addr, uint16_t slo
 		e = &b[i];
 		if (e->heard != 0 && rte_is_same_ether_addr(&e->addr, addr)) {
 			if (e->slot != slot) {
-				if (fdb->count[count_of(slot)] >= max)
+				if (at_limit(fdb, slot, tsc, max))
 					return;
 				fdb->count[count_of(e->slot)]--;
 				fdb->count[count_of(slot)]++;
@@ -95,25 +132,38 @@ vb_fdb_learn(struct vb_fdb *fdb, const struct rte_ether_addr *addr, uint16_t slo
 			e->heard = tsc;
 			return;
 		}
+		if (aged(fdb, e, tsc))
+			forget(fdb, e);
 		if (e->heard != 0 && e->slot == slot && (own == NULL || e->heard < own->heard))
 			own = e;
 		if (e->heard < oldest->heard)
 			oldest = e;
 	}
 	e = oldest;
-	if (e->heard != 0 && tsc - e->heard < fdb->age && own != NULL)
+	if (e->heard != 0 && own != NULL)
 		e = own;
-	if (fdb->count[count_of(slot)] >= max) {
+	if (at_limit(fdb, slot, tsc, max)) {
 		if (own == NULL)
 			return;
 		e = own;
 	}
 	if (e->heard != 0)
-		fdb->count[count_of(e->slot)]--;
+		forget(fdb, e);
 	fdb->count[count_of(slot)]++;
 	e->addr = *addr;
 	e->slot = slot;
 	e->heard = tsc;
+}
+
+void
+vb_fdb_forget(struct vb_fdb *fdb, uint16_t slot)
+{
+	struct entry *e = &fdb->entries[0][0];
+	struct entry *end = e + BUCKETS * WAYS;
+
+	for (; e < end; e++)
+		if (e->heard != 0 && e->slot == slot)
+			forget(fdb, e);
 }
 
 uint16_t

@@ -27,7 +27,8 @@ void vb_fdb_free(struct vb_fdb *fdb);
  * A frame from addr came in at slot.
  *
  * @param tsc  now
- * @param max  most addresses that slot may have; more are not learned
+ * @param max  most addresses that slot may have; at that, a new one takes the place of
+ *             one of the slot's own, or is not learned
  */
 void vb_fdb_learn(struct vb_fdb *fdb, const struct rte_ether_addr *addr, uint16_t slot,
 		  uint64_t tsc, uint32_t max);
@@ -35,7 +36,10 @@ void vb_fdb_learn(struct vb_fdb *fdb, const struct rte_ether_addr *addr, uint16_
 /* Where addr is: a slot, VB_SLOT_TAP or VB_SLOT_UNKNOWN. */
 uint16_t vb_fdb_find(const struct vb_fdb *fdb, const struct rte_ether_addr *addr, uint64_t tsc);
 
-/* Addresses known now, behind slot. */
+/* What is behind slot is not known any more. */
+void vb_fdb_forget(struct vb_fdb *fdb, uint16_t slot);
+
+/* Addresses behind slot in the table; some may have aged and count until they are met. */
 uint32_t vb_fdb_count(const struct vb_fdb *fdb, uint16_t slot);
 
 #endif /* VHOST_BRIDGE_FDB_H */

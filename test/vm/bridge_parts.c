@@ -566,6 +566,62 @@ a_flood_of_addresses_pushes_out_its_own(void **state)
 	vb_fdb_free(fdb);
 }
 
+static struct rte_ether_addr
+address(uint32_t n)
+{
+	return (struct rte_ether_addr){ { 2, 2, (uint8_t)(n >> 24), (uint8_t)(n >> 16),
+					  (uint8_t)(n >> 8), (uint8_t)n } };
+}
+
+/* At the limit addresses that have aged make room for others, wherever they are. */
+static void
+aged_addresses_do_not_count(void **state)
+{
+	struct vb_fdb *fdb = vb_fdb_create(10, SOCKET_ID_ANY);
+	uint64_t hz = rte_get_tsc_hz();
+	uint64_t now = 100 * hz;
+	struct rte_ether_addr addr;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 8; i++) {
+		addr = address(i);
+		vb_fdb_learn(fdb, &addr, 1, now, 8);
+	}
+	assert_int_equal(vb_fdb_count(fdb, 1), 8);
+	now += 20 * hz;
+	for (i = 100; i < 108; i++) {
+		addr = address(i);
+		vb_fdb_learn(fdb, &addr, 1, now, 8);
+		assert_int_equal(vb_fdb_find(fdb, &addr, now), 1);
+	}
+	assert_int_equal(vb_fdb_count(fdb, 1), 8);
+	vb_fdb_free(fdb);
+}
+
+static void
+what_is_behind_a_slot_can_be_forgotten(void **state)
+{
+	struct vb_fdb *fdb = vb_fdb_create(10, SOCKET_ID_ANY);
+	uint64_t now = 100 * rte_get_tsc_hz();
+	struct rte_ether_addr addr;
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 100; i++) {
+		addr = address(i);
+		vb_fdb_learn(fdb, &addr, (uint16_t)(1 + i % 2), now, 256);
+	}
+	vb_fdb_forget(fdb, 1);
+	for (i = 0; i < 100; i++) {
+		addr = address(i);
+		assert_int_equal(vb_fdb_find(fdb, &addr, now), i % 2 ? 2 : VB_SLOT_UNKNOWN);
+	}
+	assert_int_equal(vb_fdb_count(fdb, 1), 0);
+	assert_int_equal(vb_fdb_count(fdb, 2), 50);
+	vb_fdb_free(fdb);
+}
+
 int
 main(void)
 {
@@ -584,6 +640,8 @@ main(void)
 		cmocka_unit_test(an_empty_pool_changes_nothing),
 		cmocka_unit_test(addresses_are_learned_move_and_age),
 		cmocka_unit_test(a_flood_of_addresses_pushes_out_its_own),
+		cmocka_unit_test(aged_addresses_do_not_count),
+		cmocka_unit_test(what_is_behind_a_slot_can_be_forgotten),
 	};
 
 	if (rte_eal_init((int)RTE_DIM(eal) - 1, eal) < 0)
