@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include <rte_common.h>
+#include <rte_ether.h>
 #include <rte_log.h>
 #include <rte_mbuf.h>
 
@@ -89,6 +90,11 @@ struct vb_lane {
 	struct rte_mbuf *raw[VB_BURST];
 	struct vb_hold to_guest;
 	struct vb_hold to_tap;
+	/* Switch: mbufs in to_guest, by the port they came from. */
+	uint32_t waiting[RTE_MAX_ETHPORTS];
+	/* Free buffers of a guest that takes nothing, and since when (tsc). */
+	uint16_t idle_buffers;
+	uint64_t idle_since;
 	struct vb_count in;  /* towards the guest */
 	struct vb_count out; /* from the guest */
 } __rte_cache_aligned;
@@ -100,7 +106,9 @@ struct vb_tap {
 	bool intr;      /* Rx interrupts work */
 	struct rte_mempool *pool;
 	struct vb_worker *worker;
-	struct vb_fdb *fdb; /* switch only */
+	struct vb_fdb *fdb;         /* switch only */
+	bool paused;                /* main lcore: to be left out of the list of jobs */
+	struct rte_ether_addr addr; /* of the host's interface */
 	struct vb_guest *guests[VB_MAX_GUESTS];
 	struct vb_tap *next;
 };

@@ -17,16 +17,13 @@
 #include <rte_ether.h>
 #include <rte_vhost.h>
 
-#include "fdb.h"
+#include "lane.h"
 #include "offload.h"
 #include "segment.h"
+#include "switch.h"
 
-static void
-drop(struct vb_count *count, enum vb_drop reason, struct rte_mbuf *m)
-{
-	count->drops[reason]++;
-	rte_pktmbuf_free(m);
-}
+/* A guest that leaves all its free buffers as they are for so long has no more. */
+#define IDLE_BUFFERS_SECONDS 1
 
 /* Room for n more at the end; what is there moves to the front if need be. */
 static bool
@@ -79,9 +76,19 @@ uncount_frames(struct vb_count *count, struct rte_mbuf *const *pkts, uint16_t n)
 	count->frames -= n;
 }
 
-/* Sends from a hold. Returns how many the port took. */
+void
+vb_count_waiting(uint32_t *waiting, struct rte_mbuf *const *pkts, uint16_t n, int sign)
+{
+	uint16_t i;
+
+	for (i = 0; i < n; i++)
+		waiting[pkts[i]->port] += (uint32_t)(sign * pkts[i]->nb_segs);
+}
+
+/* Sends from a hold. Returns how many the port took. waiting may be NULL. */
 static uint16_t
-flush(struct vb_hold *hold, uint16_t port, uint16_t queue, struct vb_count *count)
+flush(struct vb_hold *hold, uint16_t port, uint16_t queue, struct vb_count *count,
+      uint32_t *waiting)
 {
 	uint16_t total = 0;
 
@@ -91,11 +98,15 @@ flush(struct vb_hold *hold, uint16_t port, uint16_t queue, struct vb_count *coun
 		uint16_t sent;
 
 		count_frames(count, pkts, n);
+		if (waiting != NULL)
+			vb_count_waiting(waiting, pkts, n, -1);
 		sent = rte_eth_tx_burst(port, queue, pkts, n);
 		if (sent > 0)
 			count->bursts++;
 		if (sent < n) {
 			uncount_frames(count, pkts + sent, n - sent);
+			if (waiting != NULL)
+				vb_count_waiting(waiting, pkts + sent, n - sent, 1);
 			hold_take(hold, sent);
 			return total + sent;
 		}
@@ -114,6 +125,8 @@ vb_lane_drop_all(struct vb_lane *lane, enum vb_drop reason)
 	rte_pktmbuf_free_bulk(hold->pkts + hold->head, hold->n);
 	rte_pktmbuf_free_bulk(lane->raw + lane->raw_at, lane->raw_n - lane->raw_at);
 	hold_take(hold, hold->n);
+	memset(lane->waiting, 0, sizeof(lane->waiting));
+	lane->idle_buffers = 0;
 	lane->raw_at = lane->raw_n = 0;
 	lane->blocked = false;
 	if (reason != VB_DROP_REMOVED)
@@ -124,12 +137,11 @@ vb_lane_drop_all(struct vb_lane *lane, enum vb_drop reason)
 	hold_take(hold, hold->n);
 }
 
-/*
- * Brings the lane up to date with its guest. A guest that came back may have
- * negotiated less: what was made ready for the one before is of no use to it.
+/* A guest that came back may have negotiated less: what was made ready for the one
+ * before is of no use to it.
  */
-static bool
-guest_there(struct vb_lane *lane)
+bool
+vb_guest_there(struct vb_lane *lane)
 {
 	uint32_t epoch = __atomic_load_n(&lane->guest->epoch, __ATOMIC_ACQUIRE);
 
@@ -161,16 +173,46 @@ guest_queue(const struct vb_lane *lane)
 }
 
 /*
- * Sends to the guest. One that has buffers in its ring and still takes nothing has
- * none, and will have none, that hold the first frame: it is dropped. Or else it
- * would stand there for ever.
+ * Whether the first frame will never fit into what the guest has offered: into a ring
+ * that is full of free buffers, which is the most there will ever be; into one buffer,
+ * if they can't be merged; or into fewer, of which the guest takes none away and to
+ * which it adds none. That is said once in a while only: it may just have been paused.
  */
-static uint16_t
-flush_to_guest(struct vb_lane *lane)
+static bool
+never_fits(struct vb_lane *lane, uint16_t ring_index)
+{
+	struct vb_guest *guest = lane->guest;
+	struct rte_vhost_vring ring;
+	uint64_t now = rte_rdtsc();
+	uint16_t there;
+
+	if (rte_vhost_get_vhost_vring(guest->vid, ring_index, &ring) < 0)
+		return false;
+	there = rte_vhost_avail_entries(guest->vid, ring_index);
+	if (there == 0 || there != lane->idle_buffers) {
+		lane->idle_buffers = there;
+		lane->idle_since = now;
+	}
+	if (there == 0)
+		return false;
+	if (there >= (lane->features & VB_F_MRG_RXBUF ? ring.size : 1))
+		return true;
+	if (now - lane->idle_since < IDLE_BUFFERS_SECONDS * rte_get_tsc_hz())
+		return false;
+	lane->idle_since = now;
+	return true;
+}
+
+/*
+ * Sends to the guest. A frame that will never fit is dropped, or else it would stand
+ * there for ever.
+ */
+uint16_t
+vb_flush_to_guest(struct vb_lane *lane)
 {
 	struct vb_guest *guest = lane->guest;
 	struct vb_hold *hold = &lane->to_guest;
-	struct rte_vhost_vring ring;
+	uint32_t *waiting = guest->tap->fdb != NULL ? lane->waiting : NULL;
 	uint16_t total;
 	int queue;
 
@@ -181,7 +223,7 @@ flush_to_guest(struct vb_lane *lane)
 		lane->blocked = true;
 		return 0;
 	}
-	total = flush(hold, guest->port, (uint16_t)queue, &lane->in);
+	total = flush(hold, guest->port, (uint16_t)queue, &lane->in, waiting);
 	if (likely(hold->n == 0)) {
 		lane->blocked = false;
 		return total;
@@ -189,41 +231,33 @@ flush_to_guest(struct vb_lane *lane)
 	if (!lane->blocked)
 		lane->in.stalls++;
 	lane->blocked = true;
-	if (total > 0)
+	if (total > 0) {
+		lane->idle_buffers = 0;
 		return total;
-	/* A ring that is full of free buffers is the most there will ever be; of
-	 * unmergeable buffers, one is.
-	 */
-	if (rte_vhost_get_vhost_vring(guest->vid, (uint16_t)(queue * 2), &ring) == 0) {
-		uint16_t there = rte_vhost_avail_entries(guest->vid, (uint16_t)(queue * 2));
-		uint16_t most = lane->features & VB_F_MRG_RXBUF ? ring.size : 1;
-
-		if (there == 0 || there < most)
-			return 0;
-		/* They may have been put there since. */
-		total = flush(hold, guest->port, (uint16_t)queue, &lane->in);
-		if (total == 0 && hold->n > 0) {
-			drop(&lane->in, VB_DROP_NO_BUFFER, hold->pkts[hold->head]);
-			hold_take(hold, 1);
-			total = 1;
-		}
+	}
+	if (!never_fits(lane, (uint16_t)(queue * 2)))
+		return 0;
+	/* Buffers may have been put there since. */
+	total = flush(hold, guest->port, (uint16_t)queue, &lane->in, waiting);
+	if (total == 0 && hold->n > 0) {
+		if (waiting != NULL)
+			vb_count_waiting(waiting, hold->pkts + hold->head, 1, -1);
+		vb_drop(&lane->in, VB_DROP_NO_BUFFER, hold->pkts[hold->head]);
+		hold_take(hold, 1);
+		total = 1;
 	}
 	return total;
 }
 
-/*
- * Makes one frame ready for the guest and adds it, or its segments, to the hold.
- * Returns false when there is no mbuf for that now; the frame stays as it is.
- */
-static bool
-prepare(struct vb_lane *lane, struct rte_mbuf *m)
+bool
+vb_prepare(struct vb_lane *lane, struct rte_mbuf *m)
 {
 	struct vb_hold *hold = &lane->to_guest;
 	struct vb_headers headers;
 	int n;
 
 	if (unlikely(m->data_len < RTE_ETHER_HDR_LEN)) {
-		drop(&lane->in, VB_DROP_RUNT, m);
+		vb_drop(&lane->in, VB_DROP_RUNT, m);
 		return true;
 	}
 	if ((m->ol_flags & RTE_MBUF_F_RX_LRO) == 0)
@@ -231,13 +265,13 @@ prepare(struct vb_lane *lane, struct rte_mbuf *m)
 	switch (vb_offload_to_guest(&m, lane->features, &headers)) {
 	case VB_READY:
 		if (!hold_reserve(hold, 1))
-			drop(&lane->in, VB_DROP_GUEST_FULL, m);
+			vb_drop(&lane->in, VB_DROP_GUEST_FULL, m);
 		else
 			hold_add(hold, m);
 		return true;
 	case VB_SEGMENT:
 		if (!hold_reserve(hold, VB_MAX_SEGMENTS)) {
-			drop(&lane->in, VB_DROP_GUEST_FULL, m);
+			vb_drop(&lane->in, VB_DROP_GUEST_FULL, m);
 			return true;
 		}
 		n = vb_segment(m, &headers, (lane->features & VB_F_GUEST_CSUM) == 0,
@@ -245,7 +279,7 @@ prepare(struct vb_lane *lane, struct rte_mbuf *m)
 		if (n == -ENOMEM)
 			return false;
 		if (n < 0) {
-			drop(&lane->in, VB_DROP_BAD_OFFLOAD, m);
+			vb_drop(&lane->in, VB_DROP_BAD_OFFLOAD, m);
 			return true;
 		}
 		hold->n += (uint16_t)n;
@@ -254,7 +288,7 @@ prepare(struct vb_lane *lane, struct rte_mbuf *m)
 	case VB_NO_MBUF:
 		return false;
 	default:
-		drop(&lane->in, VB_DROP_BAD_OFFLOAD, m);
+		vb_drop(&lane->in, VB_DROP_BAD_OFFLOAD, m);
 		return true;
 	}
 }
@@ -262,7 +296,7 @@ prepare(struct vb_lane *lane, struct rte_mbuf *m)
 static unsigned int
 tap_to_guest(const struct vb_job *job, struct vb_lane *lane)
 {
-	unsigned int moved = flush_to_guest(lane);
+	unsigned int moved = vb_flush_to_guest(lane);
 
 	if (lane->to_guest.n > 0)
 		return moved;
@@ -272,37 +306,36 @@ tap_to_guest(const struct vb_job *job, struct vb_lane *lane)
 		moved += lane->raw_n;
 	}
 	while (lane->raw_at < lane->raw_n) {
-		if (!prepare(lane, lane->raw[lane->raw_at])) {
+		if (!vb_prepare(lane, lane->raw[lane->raw_at])) {
 			/* Those on their way to the guest come back to the pool, so
 			 * there is hope, if there are any.
 			 */
-			if (flush_to_guest(lane) > 0)
+			if (vb_flush_to_guest(lane) > 0)
 				continue;
 			if (lane->to_guest.n > 0)
 				return moved;
-			drop(&lane->in, VB_DROP_NO_MBUF, lane->raw[lane->raw_at]);
+			vb_drop(&lane->in, VB_DROP_NO_MBUF, lane->raw[lane->raw_at]);
 		}
 		lane->raw_at++;
 		if (lane->to_guest.n >= VB_BURST) {
-			flush_to_guest(lane);
+			vb_flush_to_guest(lane);
 			if (lane->to_guest.n > 0)
 				return moved;
 		}
 	}
-	flush_to_guest(lane);
+	vb_flush_to_guest(lane);
 	return moved;
 }
 
-/* What may go on to the tap, or to other guests, of what a guest sent. */
-static bool
-accept_from_guest(struct vb_lane *lane, struct rte_mbuf *m)
+bool
+vb_accept_from_guest(struct vb_lane *lane, struct rte_mbuf *m)
 {
 	if (unlikely(m->data_len < RTE_ETHER_HDR_LEN)) {
-		drop(&lane->out, VB_DROP_RUNT, m);
+		vb_drop(&lane->out, VB_DROP_RUNT, m);
 		return false;
 	}
 	if (unlikely(m->pkt_len > VB_MAX_FRAME)) {
-		drop(&lane->out, VB_DROP_TOO_LONG, m);
+		vb_drop(&lane->out, VB_DROP_TOO_LONG, m);
 		return false;
 	}
 	if ((m->ol_flags & RTE_MBUF_F_RX_LRO) == 0) {
@@ -311,25 +344,25 @@ accept_from_guest(struct vb_lane *lane, struct rte_mbuf *m)
 		/* All that this vhost library knows of UDP is fragmentation, which was
 		 * not offered; passed on, it would be taken for segmentation.
 		 */
-		drop(&lane->out, VB_DROP_UFO, m);
+		vb_drop(&lane->out, VB_DROP_UFO, m);
 		return false;
 	}
 	return true;
 }
 
-static void
-add_to_tap(const struct vb_job *job, struct vb_lane *lane, struct rte_mbuf *m)
+void
+vb_add_to_tap(const struct vb_job *job, struct vb_lane *lane, struct rte_mbuf *m)
 {
 	if (job->tap->translate && vb_offload_to_port(m) != VB_READY)
-		drop(&lane->out, VB_DROP_BAD_OFFLOAD, m);
+		vb_drop(&lane->out, VB_DROP_BAD_OFFLOAD, m);
 	else
 		hold_add(&lane->to_tap, m);
 }
 
-static uint16_t
-flush_to_tap(const struct vb_job *job, struct vb_lane *lane)
+uint16_t
+vb_flush_to_tap(const struct vb_job *job, struct vb_lane *lane)
 {
-	uint16_t total = flush(&lane->to_tap, job->tap->port, job->queue, &lane->out);
+	uint16_t total = flush(&lane->to_tap, job->tap->port, job->queue, &lane->out, NULL);
 
 	if (unlikely(lane->to_tap.n > 0) && total > 0)
 		lane->out.stalls++;
@@ -340,7 +373,7 @@ static unsigned int
 guest_to_tap(const struct vb_job *job, struct vb_lane *lane)
 {
 	struct rte_mbuf *pkts[VB_BURST];
-	unsigned int moved = flush_to_tap(job, lane);
+	unsigned int moved = vb_flush_to_tap(job, lane);
 	uint16_t n;
 	uint16_t i;
 
@@ -348,9 +381,9 @@ guest_to_tap(const struct vb_job *job, struct vb_lane *lane)
 		return moved;
 	n = rte_eth_rx_burst(lane->guest->port, lane->queue, pkts, VB_BURST);
 	for (i = 0; i < n; i++)
-		if (accept_from_guest(lane, pkts[i]))
-			add_to_tap(job, lane, pkts[i]);
-	flush_to_tap(job, lane);
+		if (vb_accept_from_guest(lane, pkts[i]))
+			vb_add_to_tap(job, lane, pkts[i]);
+	vb_flush_to_tap(job, lane);
 	return moved + n;
 }
 
@@ -360,138 +393,16 @@ forward_pair(const struct vb_job *job, struct vb_lane *lane)
 	/* While no guest is there the tap is not read: what the host sends waits, or
 	 * is dropped, in the kernel, which counts it.
 	 */
-	if (!guest_there(lane))
-		return flush_to_tap(job, lane);
+	if (!vb_guest_there(lane))
+		return vb_flush_to_tap(job, lane);
 	return tap_to_guest(job, lane) + guest_to_tap(job, lane);
-}
-
-/* Adds a frame for one guest of a switch. */
-static void
-switch_to_guest(struct vb_lane *lane, struct rte_mbuf *m)
-{
-	if (!guest_there(lane))
-		drop(&lane->in, VB_DROP_NO_GUEST, m);
-	else if (lane->to_guest.n >= VB_SWITCH_WAITING)
-		drop(&lane->in, VB_DROP_GUEST_FULL, m);
-	else if (!prepare(lane, m))
-		drop(&lane->in, VB_DROP_NO_MBUF, m);
-}
-
-/*
- * Sends one frame to where its destination is, or to all if that is not known.
- * from is NULL for the tap.
- */
-static void
-switch_frame(const struct vb_job *job, struct vb_lane *from, struct rte_mbuf *m, uint64_t tsc)
-{
-	const struct rte_ether_hdr *eth = rte_pktmbuf_mtod(m, const struct rte_ether_hdr *);
-	uint16_t slot = from == NULL ? VB_SLOT_TAP : from->guest->slot;
-	struct vb_lane *last = NULL;
-	uint16_t to;
-	uint16_t i;
-
-	vb_fdb_learn(job->tap->fdb, &eth->src_addr, slot, tsc,
-		     from == NULL ? UINT32_MAX : from->guest->conf.addresses);
-	to = rte_is_multicast_ether_addr(&eth->dst_addr) ?
-		     VB_SLOT_UNKNOWN :
-		     vb_fdb_find(job->tap->fdb, &eth->dst_addr, tsc);
-	if (to < VB_MAX_GUESTS && job->by_slot[to] == NULL)
-		to = VB_SLOT_UNKNOWN; /* that guest was removed */
-	if (to == slot) {
-		struct vb_count *count = from == NULL ? &job->lanes[0]->in : &from->out;
-
-		drop(count, VB_DROP_SAME_PORT, m);
-		return;
-	}
-	if (to == VB_SLOT_TAP) {
-		add_to_tap(job, from, m);
-		return;
-	}
-	if (to != VB_SLOT_UNKNOWN) {
-		switch_to_guest(job->by_slot[to], m);
-		return;
-	}
-	/* To all others, each a copy of its own, as each is changed for its receiver;
-	 * the original goes to the last.
-	 */
-	for (i = 0; i < job->nb_lanes; i++) {
-		struct vb_lane *lane = job->lanes[i];
-		struct rte_mbuf *copy;
-
-		if (lane == from || !guest_there(lane))
-			continue;
-		if (last != NULL) {
-			copy = rte_pktmbuf_copy(m, m->pool, 0, UINT32_MAX);
-			if (copy != NULL)
-				switch_to_guest(last, copy);
-			else
-				last->in.drops[VB_DROP_NO_MBUF]++;
-		}
-		last = lane;
-	}
-	if (from == NULL) {
-		if (last != NULL)
-			switch_to_guest(last, m);
-		else
-			drop(&job->lanes[0]->in, VB_DROP_NO_GUEST, m);
-		return;
-	}
-	if (last != NULL) {
-		struct rte_mbuf *copy = rte_pktmbuf_copy(m, m->pool, 0, UINT32_MAX);
-
-		if (copy != NULL)
-			switch_to_guest(last, copy);
-		else
-			last->in.drops[VB_DROP_NO_MBUF]++;
-	}
-	add_to_tap(job, from, m);
-}
-
-static unsigned int
-forward_switch(const struct vb_job *job)
-{
-	struct rte_mbuf *pkts[VB_BURST];
-	uint64_t tsc = rte_rdtsc();
-	unsigned int moved = 0;
-	uint16_t n;
-	uint16_t i;
-	uint16_t j;
-
-	for (i = 0; i < job->nb_lanes; i++)
-		if (guest_there(job->lanes[i]))
-			moved += flush_to_guest(job->lanes[i]);
-	n = rte_eth_rx_burst(job->tap->port, job->queue, pkts, VB_BURST);
-	for (j = 0; j < n; j++) {
-		if (unlikely(pkts[j]->data_len < RTE_ETHER_HDR_LEN))
-			drop(&job->lanes[0]->in, VB_DROP_RUNT, pkts[j]);
-		else
-			switch_frame(job, NULL, pkts[j], tsc);
-	}
-	moved += n;
-	for (i = 0; i < job->nb_lanes; i++) {
-		struct vb_lane *lane = job->lanes[i];
-
-		moved += flush_to_tap(job, lane);
-		if (lane->to_tap.n > 0 || !guest_there(lane))
-			continue;
-		n = rte_eth_rx_burst(lane->guest->port, lane->queue, pkts, VB_BURST);
-		for (j = 0; j < n; j++)
-			if (accept_from_guest(lane, pkts[j]))
-				switch_frame(job, lane, pkts[j], tsc);
-		flush_to_tap(job, lane);
-		moved += n;
-	}
-	for (i = 0; i < job->nb_lanes; i++)
-		if (guest_there(job->lanes[i]))
-			flush_to_guest(job->lanes[i]);
-	return moved;
 }
 
 unsigned int
 vb_forward(const struct vb_job *job)
 {
 	if (job->tap->fdb != NULL)
-		return forward_switch(job);
+		return vb_switch_forward(job);
 	return forward_pair(job, job->lanes[0]);
 }
 

@@ -251,5 +251,10 @@ vb_guest_close(struct vb_guest *guest)
 	rte_eth_dev_close(guest->port);
 	snprintf(device, sizeof(device), "net_vhost_%s", guest->conf.name);
 	rte_eal_hotplug_remove("vdev", device);
-	rte_mempool_free(guest->pool);
+	/* Better lost than used after. */
+	if (rte_mempool_full(guest->pool))
+		rte_mempool_free(guest->pool);
+	else
+		VB_LOG(WARNING, "%s: %u of its mbufs did not come back, its memory is kept",
+		       guest->conf.name, rte_mempool_in_use_count(guest->pool));
 }

@@ -9,14 +9,18 @@
 
 #include "pairs.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
 #include <rte_malloc.h>
 
 #include "forward.h"
 #include "guest.h"
+#include "switch.h"
 #include "tap.h"
 
 /* Between the main lcore and telemetry's thread. */
@@ -52,7 +56,7 @@ make_jobs(const struct vb_pairs *pairs, const struct vb_worker *worker)
 		return NULL;
 	job = (struct vb_job *)(jobs->list + n);
 	for (tap = pairs->taps; tap != NULL; tap = tap->next) {
-		if (tap->worker != worker)
+		if (tap->worker != worker || tap->paused)
 			continue;
 		for (q = 0; q < tap->conf.queues; q++) {
 			job->tap = tap;
@@ -80,6 +84,53 @@ publish(struct vb_pairs *pairs, struct vb_worker *worker)
 		return -1;
 	}
 	free(vb_worker_set_jobs(worker, jobs));
+	return 0;
+}
+
+/* A tap whose driver writes in the background may still have frames of the guest. */
+static void
+wait_for_frames(const struct vb_guest *guest)
+{
+	const struct vb_tap *tap = guest->tap;
+	unsigned int tries = 100;
+	uint16_t q;
+
+	while (!rte_mempool_full(guest->pool) && tries-- > 0) {
+		for (q = 0; q < tap->conf.queues; q++)
+			if (rte_eth_tx_done_cleanup(tap->port, q, 0) == -ENOTSUP)
+				return;
+		rte_delay_us_sleep(1000);
+	}
+}
+
+/*
+ * Publishes the jobs of a tap that a guest was taken off. Nobody forwards for the tap for
+ * a moment in between, so that the guest can be removed from where it has left traces.
+ */
+static int
+publish_without(struct vb_pairs *pairs, struct vb_guest *guest)
+{
+	struct vb_tap *tap = guest->tap;
+	struct vb_jobs *jobs = make_jobs(pairs, tap->worker);
+	struct vb_jobs *paused;
+	uint16_t q;
+
+	tap->paused = true;
+	paused = make_jobs(pairs, tap->worker);
+	tap->paused = false;
+	if (jobs == NULL || paused == NULL) {
+		VB_LOG(ERR, "out of memory");
+		free(jobs);
+		free(paused);
+		return -1;
+	}
+	free(vb_worker_set_jobs(tap->worker, paused));
+	for (q = 0; q < guest->conf.queues; q++)
+		vb_lane_drop_all(&guest->lanes[q], VB_DROP_REMOVED);
+	if (tap->fdb != NULL)
+		vb_switch_forget(guest);
+	wait_for_frames(guest);
+	free(vb_worker_set_jobs(tap->worker, jobs));
 	return 0;
 }
 
@@ -119,15 +170,12 @@ static void
 remove_guest(struct vb_pairs *pairs, struct vb_guest *guest)
 {
 	struct vb_tap *tap = guest->tap;
-	uint16_t q;
 
 	vb_pairs_lock();
 	tap->guests[guest->slot] = NULL;
 	vb_pairs_unlock();
-	if (publish(pairs, tap->worker) < 0)
+	if (publish_without(pairs, guest) < 0)
 		return; /* goes on; a later reload may have the memory */
-	for (q = 0; q < guest->conf.queues; q++)
-		vb_lane_drop_all(&guest->lanes[q], VB_DROP_REMOVED);
 	vb_guest_close(guest);
 	VB_LOG(INFO, "%s: removed", guest->conf.name);
 	rte_free(guest->lanes);

@@ -70,6 +70,8 @@ configure(struct vb_tap *tap)
 	if (ret < 0)
 		return ret;
 	ret = rte_eth_promiscuous_enable(tap->port);
+	if (ret == 0)
+		ret = rte_eth_macaddr_get(tap->port, &tap->addr);
 	if (ret < 0)
 		return ret;
 	/* Without interrupts the worker looks every millisecond. */
