@@ -85,6 +85,7 @@ refuses "somebody else's filter with our preference is refused" \
 	'remote=r0 has a filter of preference' start 0
 is "and stays" "$(tc filter show dev r0 ingress | grep -c 'flowid 1:1')" 1
 tc qdisc del dev r0 ingress
+is "nor is anything left on the port's interface" "$(qdiscs t0)" 0
 ok "without it the port starts" po po start 0
 ok "a second port of the same process" po po probe net_tapbatch1,iface=t1 || true
 ok "goes" po po unplug 1
@@ -127,8 +128,11 @@ po po tx 0 0 1 100 >/dev/null
 is "a frame that the remote has no room for is counted" \
 	"$(po_value po xstats 0 tx_kernel_dropped)" $((dropped + 1))
 tc qdisc del dev r0 root
+po po reset 0 >/dev/null
+is "from the last reset on" "$(po_value po xstats 0 tx_kernel_dropped)" 0
 
 # The port's interface moves while started.
+mtu=$(mtu r0)
 ip addr add 10.0.0.2/24 dev r0
 ip link set dev t0 netns other
 ok "the port's interface moves: the remote is released" wait_for 5 log_has 'remote=r0 is released'
@@ -137,11 +141,14 @@ ip -n other link set dev t0 up
 sleep 0.1
 like "the link is down" "$(po po link 0)" "^down"
 is "packets sent are counted as errors" \
-	"$(po_value po tx 0 0 10 100 taken) $(po_value po stats 0 oerrors)" "10 20"
+	"$(po_value po tx 0 0 10 100 taken) $(po_value po stats 0 oerrors)" "10 10"
+is_between "and none is counted backwards" "$(po_value po xstats 0 tx_kernel_dropped)" 0 1000
 ok "the port stops" po po stop 0
+ip link set dev r0 mtu 3000
 refuses "a remote in another namespace is refused" \
 	'remote=r0 is not in the network namespace of the port' start 0
-is "nothing is left there" "$(qdiscs r0) $(filters r0)" "0 0"
+is "and is as it was" "$(qdiscs r0) $(filters r0) $(mtu r0)" "0 0 3000"
+ip link set dev r0 mtu "$mtu"
 ip -n other link set dev t0 netns 1 || ip -n other link set dev t0 netns $$
 ok "back, it starts" po po start 0
 ok "the link is up" wait_for 5 seen "link 0" "^up"
@@ -164,7 +171,30 @@ ok "starts" po po start 0
 ip link del t0
 ok "its interface deleted: the remote is released" wait_for 5 eval '[ "$(filters r0)" -eq 0 ]'
 ok "the host has its traffic" host_pings
+refuses "an MTU is refused" 'MTU cannot be set to 1300' mtu 0 1300
+refuses "an address is refused" 'address 02:00:00:00:00:42 cannot be set' mac_set 0 02:00:00:00:00:42
+is "the remote has not got them" "$(mtu r0) $(mac r0)" "1500 $before"
+ok "the port stops" po po stop 0
+refuses "and does not start" 'remote=r0 cannot be redirected' start 0
 ok "the port closes" po po unplug 0
+is "the remote has its MTU again" "$(mtu r0)" 4000
+
+# An interface that outlives its process.
+works "a portool starts" portool_start killed || exit 1
+ok "with a persistent interface" po killed probe net_tapbatch0,iface=t0,remote=r0,persist=1
+ok "opens" po killed open 0
+ok "and redirects" po killed start 0
+kill -KILL "${JOB_PID[killed]}"
+job_wait killed || true
+is "after a kill: both have qdiscs" "$(qdiscs r0) $(qdiscs t0)" "1 1"
+refuses "another interface is refused" 'remote=r0 already serves interface t0' \
+	probe net_tapbatch1,iface=t1,remote=r0
+ok "the same one is not" plug remote=r0
+ok "it starts" po po start 0
+ok "and closes" po po unplug 0
+is "no qdisc is left" "$(qdiscs r0) $(qdiscs t0)" "0 0"
+ip link del t0
+ip link set dev r0 mtu 4000
 
 # A remote that refuses: a macvlan has at most the MTU of what it lies on.
 ip link add r1 link r0 type macvlan

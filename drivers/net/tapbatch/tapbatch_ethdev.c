@@ -948,8 +948,9 @@ open_remote(struct rte_eth_dev *dev, const char *name)
 	if (ret != 0) {
 		TAPBATCH_LOG(ERR,
 			     "%s: the MTU of remote=%s, %u, cannot be set on the port's interface: "
-			     "%s",
-			     name, args->remote, state.mtu, strerror(-ret));
+			     "%s (that takes %u to %u)",
+			     name, args->remote, state.mtu, strerror(-ret), RTE_ETHER_MIN_MTU,
+			     TAPBATCH_MAX_MTU);
 		return ret;
 	}
 	dev->data->mtu = (uint16_t)RTE_MIN(state.mtu, (uint32_t)UINT16_MAX);

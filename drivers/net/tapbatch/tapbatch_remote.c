@@ -420,15 +420,15 @@ together(const struct tapbatch_remote *remote, const struct tapbatch_link *tap)
 	       (remote->netns == 0 || tap->netns == 0 || remote->netns == tap->netns);
 }
 
-static uint64_t
+/* Never counts backwards, whatever becomes of the filter that counts. */
+static void
 read_lost(struct tapbatch_remote *remote, const struct tapbatch_link *tap)
 {
 	struct tapbatch_tc_ingress ingress;
 
-	if (remote->tap_ifindex == 0 || !together(remote, tap) ||
-	    tapbatch_tc_read(remote->requests, tap->ifindex, &ingress) != 0)
-		return 0;
-	return ingress.lost;
+	if (remote->tap_ifindex != 0 && together(remote, tap) &&
+	    tapbatch_tc_read(remote->requests, tap->ifindex, &ingress) == 0)
+		remote->lost_since = RTE_MAX(remote->lost_since, ingress.lost);
 }
 
 /* With the interface its filters went. */
@@ -437,10 +437,11 @@ release(struct tapbatch_remote *remote, const struct tapbatch_link *tap)
 {
 	if (remote->tap_ifindex == 0)
 		return;
-	if (together(remote, tap)) {
-		remote->lost += read_lost(remote, tap);
+	read_lost(remote, tap);
+	remote->lost += remote->lost_since;
+	remote->lost_since = 0;
+	if (together(remote, tap))
 		tapbatch_tc_clear(remote->requests, tap->ifindex);
-	}
 	if (!remote->gone)
 		tapbatch_tc_clear(remote->requests, remote->ifindex);
 	remote->tap_ifindex = 0;
@@ -539,7 +540,8 @@ tapbatch_remote_lost(struct tapbatch_remote *remote, const struct tapbatch_link 
 	if (remote->ifindex == 0)
 		return 0;
 	pthread_mutex_lock(&remote->lock);
-	lost = remote->lost + read_lost(remote, tap);
+	read_lost(remote, tap);
+	lost = remote->lost + remote->lost_since;
 	pthread_mutex_unlock(&remote->lock);
 	return lost;
 }

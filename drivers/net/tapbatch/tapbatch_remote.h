@@ -32,7 +32,8 @@ struct tapbatch_remote {
 	struct rte_ether_addr mac;         /* the port's: frames for it are redirected */
 	struct rte_ether_addr foreign_mac; /* that somebody gave it since, told already */
 	unsigned int tap_ifindex;          /* that is redirected to; 0: not redirected */
-	uint64_t lost; /* frames sent that it did not take, up to the last release */
+	uint64_t lost;       /* frames sent that it did not take, up to the last release */
+	uint64_t lost_since; /* and since then, as last seen */
 	bool promiscuous;
 	bool allmulticast;
 	/* What we changed last, and what was there before: to be put back. */
