@@ -37,8 +37,11 @@ struct tapbatch_uring {
 	int rw_flags;      /* of each operation */
 };
 
-/* Whether rings are faster than system calls on this machine; found out by the probe. */
+/* Whether rings are faster than system calls on this machine; found out by the probe of
+ * the first port.
+ */
 static bool ring_pays;
+static bool measured;
 
 /* What makes an operation end at once with -EAGAIN when there is no packet or no room.
  * A file that claims non-blocking I/O, as tun's do from Linux 6.4 on, would be polled and
@@ -267,7 +270,7 @@ time_batch(struct tapbatch_tx_io *io, bool ring)
 
 	for (i = 0; i < RTE_DIM(writes); i++)
 		writes[i] = (struct tapbatch_write){ .iov = &iov, .nb_iov = 1 };
-	for (i = 0; i < 16; i++) {
+	for (i = 0; i < 6; i++) {
 		uint64_t start = rte_rdtsc();
 
 		if (ring)
@@ -304,7 +307,9 @@ uring_probe(char *why, size_t size)
 	/* What a ring saves is the cost of system calls, which differs much between
 	 * machines, and what it adds is work of its own. So it is measured.
 	 */
-	ring_pays = time_batch(&io, true) < time_batch(&io, false);
+	if (!measured)
+		ring_pays = time_batch(&io, true) < time_batch(&io, false);
+	measured = true;
 	close_ring(&io.uring);
 	close(io.fd);
 	return 0;
