@@ -86,6 +86,10 @@ refuses "somebody else's filter with our preference is refused" \
 is "and stays" "$(tc filter show dev r0 ingress | grep -c 'flowid 1:1')" 1
 tc qdisc del dev r0 ingress
 is "nor is anything left on the port's interface" "$(qdiscs t0)" 0
+tc qdisc add dev r0 ingress_block 22 ingress
+refuses "a qdisc that shares its filters is refused" 'remote=r0 cannot be redirected.*shares' start 0
+is "nothing is left on the port's interface" "$(qdiscs t0)" 0
+tc qdisc del dev r0 ingress
 ok "without it the port starts" po po start 0
 ok "a second port of the same process" po po probe net_tapbatch1,iface=t1 || true
 ok "goes" po po unplug 1
@@ -130,6 +134,13 @@ is "a frame that the remote has no room for is counted" \
 tc qdisc del dev r0 root
 po po reset 0 >/dev/null
 is "from the last reset on" "$(po_value po xstats 0 tx_kernel_dropped)" 0
+
+ip link add br0 type bridge
+ip link set dev r0 master br0
+ip link set dev r0 nomaster
+ip link del br0
+sleep 0.1
+like "a remote that leaves a bridge is still there" "$(po po link 0)" "^up"
 
 # The port's interface moves while started.
 mtu=$(mtu r0)

@@ -404,7 +404,8 @@ tapbatch_remote_redirect(struct tapbatch_remote *remote, const struct tapbatch_l
 	TAPBATCH_LOG(ERR, "remote=%s cannot be redirected to the port's interface: %s%s",
 		     remote->name, strerror(-ret),
 		     ret == -ENOENT || ret == -EOPNOTSUPP ?
-			     " (the kernel needs sch_ingress, cls_u32 and act_mirred)" :
+			     " (the kernel needs sch_ingress, cls_u32 and act_mirred; a qdisc "
+			     "that shares its filters, ingress_block, takes none)" :
 		     ret == -EEXIST ? " (the port's interface has filters of somebody else's "
 				      "where the driver's belong: tc filter show dev ... ingress)" :
 				      advice(ret));
