@@ -76,6 +76,10 @@ struct vb_guest {
 	uint64_t to_guest; /* bit per queue that the guest receives from */
 	uint64_t connects;
 	bool crowded; /* the vhost thread's own: there was more than one at once */
+
+	/* The table's own: what was counted when it was last printed. */
+	struct vb_count seen_in;
+	struct vb_count seen_out;
 };
 
 struct vb_lane {

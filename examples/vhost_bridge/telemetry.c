@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_cycles.h>
@@ -68,6 +69,46 @@ add_counts(struct rte_tel_data *d, const char *prefix, const struct vb_count *co
 	}
 }
 
+/* Frames that the tap's driver could not hand to the kernel, by reason. The driver has
+ * the numbers per queue, as tx_qN_REASON; other drivers have none.
+ */
+static void
+add_tap_reasons(struct rte_tel_data *d, uint16_t port)
+{
+	static const char *const reasons[] = { "link_down", "rejected", "malformed" };
+	uint64_t sums[RTE_DIM(reasons)] = { 0 };
+	int n = rte_eth_xstats_get(port, NULL, 0);
+	struct rte_eth_xstat_name *names;
+	struct rte_eth_xstat *values;
+	char name[RTE_TEL_MAX_STRING_LEN];
+	unsigned int r;
+	int i;
+
+	if (n <= 0)
+		return;
+	names = calloc((size_t)n, sizeof(*names));
+	values = calloc((size_t)n, sizeof(*values));
+	if (names != NULL && values != NULL &&
+	    rte_eth_xstats_get_names(port, names, (unsigned int)n) == n &&
+	    rte_eth_xstats_get(port, values, (unsigned int)n) == n)
+		for (i = 0; i < n; i++) {
+			unsigned int queue;
+			int end = 0;
+
+			if (sscanf(names[i].name, "tx_q%u_%n", &queue, &end) != 1 || end == 0)
+				continue;
+			for (r = 0; r < RTE_DIM(reasons); r++)
+				if (strcmp(names[i].name + end, reasons[r]) == 0)
+					sums[r] += values[i].value;
+		}
+	free(names);
+	free(values);
+	for (r = 0; r < RTE_DIM(reasons); r++) {
+		snprintf(name, sizeof(name), "tap_drop_%s", reasons[r]);
+		add_uint(d, name, sums[r]);
+	}
+}
+
 static void
 describe(const struct vb_guest *guest, struct rte_tel_data *d)
 {
@@ -103,6 +144,7 @@ describe(const struct vb_guest *guest, struct rte_tel_data *d)
 		add_uint(d, "tap_rx_nombuf", stats.rx_nombuf);
 		add_uint(d, "tap_tx_errors", stats.oerrors);
 	}
+	add_tap_reasons(d, tap->port);
 	add_uint(d, "tap_mbufs_in_use", rte_mempool_in_use_count(tap->pool));
 	add_uint(d, "guest_mbufs_in_use", rte_mempool_in_use_count(guest->pool));
 	if (tap->fdb != NULL)

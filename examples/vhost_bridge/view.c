@@ -18,13 +18,6 @@
 #include "guest.h"
 #include "offload.h"
 
-/* What a pair had counted when the last table was printed. */
-struct seen {
-	char name[VB_NAME_LEN];
-	struct vb_count in;
-	struct vb_count out;
-};
-
 static uint64_t
 sum_drops(const struct vb_count *count)
 {
@@ -36,19 +29,19 @@ sum_drops(const struct vb_count *count)
 	return sum;
 }
 
-static struct seen *
-find_seen(struct seen *seen, unsigned int *nb_seen, const char *name)
+/* In seven columns. */
+static const char *
+short_number(uint64_t n, char *text, size_t size)
 {
-	unsigned int i;
+	static const char units[] = " kMGTPE";
+	unsigned int unit = 0;
 
-	for (i = 0; i < *nb_seen; i++)
-		if (strcmp(seen[i].name, name) == 0)
-			return &seen[i];
-	/* Names that are gone make room when it is full. */
-	i = *nb_seen < VB_MAX_PAIRS ? (*nb_seen)++ : 0;
-	memset(&seen[i], 0, sizeof(seen[i]));
-	strcpy(seen[i].name, name);
-	return &seen[i];
+	while (n > 999999) {
+		n /= 1000;
+		unit++;
+	}
+	snprintf(text, size, unit == 0 ? "%llu" : "%llu%c", (unsigned long long)n, units[unit]);
+	return text;
 }
 
 static void
@@ -58,12 +51,14 @@ line(const char *name, const char *direction, const struct vb_count *now, struct
 	double frames = (double)(now->frames - before->frames);
 	double bursts = (double)(now->bursts - before->bursts);
 	double super = (double)(now->superframes - before->superframes);
+	char stalls[16];
+	char drops[16];
 
-	printf("%-14.14s %-8s %9.1f %8.3f %6.1f %4.0f%% %7llu %7llu  %s\n", name, direction,
+	printf("%-14.14s %-5s %8.1f %7.3f %5.1f %4.0f%% %6s %7s %.15s\n", name, direction,
 	       frames / seconds / 1e3, (double)(now->bytes - before->bytes) * 8 / seconds / 1e9,
 	       bursts > 0 ? frames / bursts : 0, frames > 0 ? 100 * super / frames : 0,
-	       (unsigned long long)(now->stalls - before->stalls),
-	       (unsigned long long)sum_drops(now), state);
+	       short_number(now->stalls - before->stalls, stalls, sizeof(stalls)),
+	       short_number(sum_drops(now), drops, sizeof(drops)), state);
 	*before = *now;
 }
 
@@ -79,7 +74,7 @@ state_of(const struct vb_guest *guest, char *text, size_t size)
 	for (q = 0; q < guest->conf.queues; q++)
 		waiting += guest->lanes[q].to_guest.n;
 	if (waiting > 0)
-		snprintf(text, size, "full, %u wait", waiting);
+		snprintf(text, size, "full, %u", waiting);
 	else
 		snprintf(text, size, "up, q %d/%u", __builtin_popcountll(enabled),
 			 guest->conf.queues);
@@ -89,8 +84,6 @@ state_of(const struct vb_guest *guest, char *text, size_t size)
 void
 vb_view_table(struct vb_pairs *pairs)
 {
-	static struct seen seen[VB_MAX_PAIRS];
-	static unsigned int nb_seen;
 	static uint64_t last;
 	uint64_t now = rte_get_timer_cycles();
 	double seconds = (double)(now - last) / (double)rte_get_timer_hz();
@@ -100,23 +93,21 @@ vb_view_table(struct vb_pairs *pairs)
 
 	if (isatty(STDOUT_FILENO))
 		printf("\033[H\033[2J");
-	printf("%-14s %-8s %9s %8s %6s %5s %7s %7s  %s\n", "pair", "to", "kframe/s", "Gbit/s",
+	printf("%-14s %-5s %8s %7s %5s %5s %6s %7s %s\n", "pair", "to", "kframe/s", "Gbit/s",
 	       "burst", "super", "stalls", "drops", "state");
 	for (tap = pairs->taps; tap != NULL; tap = tap->next)
 		for (s = 0; s < VB_MAX_GUESTS; s++) {
-			const struct vb_guest *guest = tap->guests[s];
+			struct vb_guest *guest = tap->guests[s];
 			struct vb_count in;
 			struct vb_count out;
-			struct seen *before;
 			char text[32];
 
 			if (guest == NULL)
 				continue;
-			before = find_seen(seen, &nb_seen, guest->conf.name);
 			vb_guest_counts(guest, &in, &out);
-			line(guest->conf.name, "guest", &in, &before->in, seconds,
+			line(guest->conf.name, "guest", &in, &guest->seen_in, seconds,
 			     state_of(guest, text, sizeof(text)));
-			line("", "host", &out, &before->out, seconds, tap->conf.tap);
+			line("", "host", &out, &guest->seen_out, seconds, tap->conf.tap);
 		}
 	for (i = 0; i < pairs->nb_workers; i++) {
 		const struct vb_worker *worker = &pairs->workers[i];

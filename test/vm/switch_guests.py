@@ -24,6 +24,25 @@ BIG = 0x80000           # of a frame in several descriptors
 HEADER = 12             # bytes of virtio-net header
 
 
+def wait_for(condition, seconds=5):
+    deadline = time.time() + seconds
+    while not condition() and time.time() < deadline:
+        time.sleep(0.01)
+
+
+def count(guest, seen, wanted, again=True):
+    """How many of the frames it receives satisfy seen; waits until that is wanted."""
+    got = 0
+
+    def enough():
+        nonlocal got
+        got += sum(map(seen, guest.receive(again)))
+        return got >= wanted
+
+    wait_for(enough)
+    return got
+
+
 class Guest(hostile.Guest):
     """One that knows which buffers it has posted, and what came in them."""
 
@@ -46,7 +65,7 @@ class Guest(hostile.Guest):
     def used(self, ring):
         return struct.unpack_from("<H", self.mem, self.base(ring) + 0x4002)[0]
 
-    def receive(self):
+    def receive(self, again=True):
         """Frames without header, each in one buffer; these are posted again."""
         frames = []
         used = self.used(0)
@@ -56,8 +75,13 @@ class Guest(hostile.Guest):
             start = RX + BUFFER * index
             frames.append(bytes(self.mem[start + HEADER:start + length]))
             self.taken = (self.taken + 1) & 0xFFFF
-            self.post()
+            if again:
+                self.post()
         return frames
+
+    def sent(self):
+        """Waits until the bridge has taken all that was transmitted."""
+        wait_for(lambda: self.used(1) == self.avail[1])
 
     def transmit_big(self, frame_header, buffers):
         """A frame as long as so many buffers of 4096."""
@@ -94,6 +118,8 @@ def host_address(device):
 def say_hello(*guests):
     for n, guest in enumerate(guests, 1):
         guest.transmit(frame(b"\xff" * 6, mac(n)))
+    for guest in guests:
+        guest.sent()
     time.sleep(0.1)
     for guest in guests:
         guest.receive()
@@ -110,12 +136,10 @@ def stuck_guests(folder):
             time.sleep(0.005)
     time.sleep(0.1)
     a.receive()
-    got = 0
     for _ in range(20):
         host.send(frame(mac(1), mac(100), b"y" * 3500))
         time.sleep(0.01)
-        got += len(a.receive())
-    print(got)
+    print(count(a, lambda f: b"yyy" in f, 20))
 
 
 def sender_to_a_stuck_guest(folder):
@@ -127,13 +151,14 @@ def sender_to_a_stuck_guest(folder):
         a.transmit_big(frame(mac(2), mac(1), b""), 9)
         if n % 10 == 9:
             time.sleep(0.005)
-    time.sleep(0.2)
+    a.sent()
     got = 0
     for n in range(20):
         a.desc(1, 210 + n, hostile.BUFFERS, HEADER + 74)
         a.put(hostile.BUFFERS, bytes(HEADER) + frame(host_address("lan"), mac(1)))
         a.offer(1, 210 + n)
         time.sleep(0.01)
+    a.sent()
     try:
         while True:
             got += host.recv(2000)[6:12] == mac(1)
@@ -149,25 +174,22 @@ def removed_pair(folder, pid):
     say_hello(a, b, c)
     for _ in range(50):
         a.transmit(frame(mac(2), mac(1), b"of a"))
-    time.sleep(0.2)
+    a.sent()
     with open(f"{folder}/conf", encoding="ascii") as f:
         conf = f.read()
     with open(f"{folder}/conf", "w", encoding="ascii") as f:
         f.write(conf.replace("[pair a]", "[pair d]").replace("a.sock", "d.sock"))
     os.kill(int(pid), signal.SIGHUP)
-    deadline = time.time() + 10
-    while not os.path.exists(f"{folder}/d.sock") and time.time() < deadline:
-        time.sleep(0.05)
+    wait_for(lambda: os.path.exists(f"{folder}/d.sock"), 10)
     time.sleep(0.2)
     d = Guest(folder, "d")
     c.transmit(frame(mac(1), mac(3), b"to a"))
-    time.sleep(0.2)
     # Flooded, as nobody knows where a is: not to the new guest alone.
-    seen = sum(b"to a" in f for f in d.receive())
+    seen = count(d, lambda f: b"to a" in f, 1)
     for _ in range(100):
         b.post()
-    time.sleep(0.3)
-    late = b.receive()
+    late = []
+    wait_for(lambda: late.extend(b.receive()) or any(b"to a" in f for f in late))
     print(f"d {seen} b: of a {sum(b'of a' in f for f in late)}, "
           f"to a {sum(b'to a' in f for f in late)}")
 
@@ -179,9 +201,10 @@ def address_of_the_host(folder):
     host = host_socket("lan")
     ours = host_address("lan")
     b.transmit(frame(mac(9), ours))
-    time.sleep(0.1)
+    b.sent()
     a.receive(), b.receive()
     a.transmit(frame(ours, mac(1), b"secret"))
+    a.sent()
     time.sleep(0.1)
     b_got = any(b"secret" in f for f in b.receive())
     host_got = 0
@@ -195,7 +218,7 @@ def address_of_the_host(folder):
 
 def few_buffers(folder):
     """A guest that merges buffers and posts eight only: a superframe that will never fit,
-    then five small frames. How many buffers are used?"""
+    then five small frames. How many of these come?"""
     z = Guest(folder, "z", 8, 1526)
     host = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     host.setsockopt(263, 15, 1)  # SOL_PACKET, PACKET_VNET_HDR
@@ -208,10 +231,7 @@ def few_buffers(folder):
               mac(1) + mac(2) + b"\x08\0" + ip + tcp + payload)
     for _ in range(5):
         host.send(bytes(10) + frame(mac(1), mac(3)))
-    deadline = time.time() + 5
-    while z.used(0) < 5 and time.time() < deadline:
-        time.sleep(0.05)
-    print(z.used(0))
+    print(count(z, lambda f: f[6:12] == mac(3), 5, again=False))
 
 
 def tap_down(folder):
@@ -220,7 +240,7 @@ def tap_down(folder):
     subprocess.run(["ip", "link", "set", "dev", "z", "down"], check=True)
     for _ in range(50):
         z.transmit(hostile.tcp_frame())
-    time.sleep(0.5)
+    z.sent()
     print(z.used(1))
 
 
