@@ -50,6 +50,10 @@
 /* Buffers that an application with LRO can keep before frames are copied instead. */
 #define TAPBATCH_LRO_BUFS 256
 
+#define TAPBATCH_TUN_OFFLOADS                                                         \
+	(TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN | TAPBATCH_TUN_F_USO4 | \
+	 TAPBATCH_TUN_F_USO6)
+
 #define TAPBATCH_TX_OFFLOADS                                             \
 	(RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | \
 	 RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM |   \
@@ -203,6 +207,35 @@ tapbatch_port(const struct rte_eth_dev *dev)
 {
 	return dev->data->dev_private;
 }
+
+/* tapbatch_ethdev.c */
+extern const struct eth_dev_ops tapbatch_ops;
+int tapbatch_link_update(struct rte_eth_dev *dev, int wait_to_complete);
+int tapbatch_is_removed(struct rte_eth_dev *dev);
+int tapbatch_dev_close(struct rte_eth_dev *dev);
+/* The carrier that the kernel sees is there while the port is started and not set down:
+ * without it the kernel queues nothing for us, and keeps addresses and routes.
+ */
+int tapbatch_update_carrier(struct rte_eth_dev *dev, bool started);
+/* Lets Tx queues know whether to send, or to drop and count. */
+void tapbatch_mark_tx_queues(struct rte_eth_dev *dev);
+/* Closes and frees all that the process keeps of a port; nothing if that is nothing. */
+void tapbatch_local_free(struct rte_eth_dev *dev);
+
+/* tapbatch_news.c: 0 or negative errno. */
+int tapbatch_news_install(struct rte_eth_dev *dev);
+void tapbatch_news_remove(struct rte_eth_dev *dev);
+
+/* tapbatch_filter.c: operations of ethdev. */
+int tapbatch_promiscuous_enable(struct rte_eth_dev *dev);
+int tapbatch_promiscuous_disable(struct rte_eth_dev *dev);
+int tapbatch_allmulticast_enable(struct rte_eth_dev *dev);
+int tapbatch_allmulticast_disable(struct rte_eth_dev *dev);
+int tapbatch_mac_addr_set(struct rte_eth_dev *dev, struct rte_ether_addr *mac);
+int tapbatch_mac_addr_add(struct rte_eth_dev *dev, struct rte_ether_addr *mac, uint32_t index,
+			  uint32_t vmdq);
+void tapbatch_mac_addr_remove(struct rte_eth_dev *dev, uint32_t index);
+int tapbatch_set_mc_addr_list(struct rte_eth_dev *dev, struct rte_ether_addr *macs, uint32_t n);
 
 /* tapbatch_rx.c and tapbatch_tx.c: the fast path. */
 uint16_t tapbatch_rx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts);
