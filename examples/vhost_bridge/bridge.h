@@ -75,7 +75,10 @@ struct vb_guest {
 	uint64_t features;
 	uint64_t to_guest; /* bit per queue that the guest receives from */
 	uint64_t connects;
-	bool crowded; /* the vhost thread's own: there was more than one at once */
+	/* The vhost thread's own. */
+	bool crowded; /* there was more than one at once */
+	uint64_t said_since;
+	unsigned int said;
 
 	/* The table's own: what was counted when it was last printed. */
 	struct vb_count seen_in;
@@ -108,6 +111,7 @@ struct vb_tap {
 	uint16_t port;
 	bool translate; /* Tx needs Tx flags: not our driver */
 	bool intr;      /* Rx interrupts work */
+	bool gone;      /* the interface was deleted; set by EAL's interrupt thread */
 	struct rte_mempool *pool;
 	struct vb_worker *worker;
 	struct vb_fdb *fdb;         /* switch only */

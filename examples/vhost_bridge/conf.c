@@ -19,6 +19,8 @@
 
 #include "bridge.h"
 
+#define MAX_KEYS 16 /* that a pair has */
+
 static void
 usage(void)
 {
@@ -188,6 +190,20 @@ set_key(struct vb_pair_conf *pair, const char *key, const char *value)
 	return -1;
 }
 
+/* Of two values one would be forgotten. keys: those before, n of them. */
+static int
+check_key_once(const char *const *keys, unsigned int n, const char *key)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (strcmp(keys[i], key) == 0) {
+			VB_LOG(ERR, "'%s' is given twice", key);
+			return -1;
+		}
+	return 0;
+}
+
 static void
 set_defaults(struct vb_pair_conf *pair)
 {
@@ -218,6 +234,8 @@ parse_pair(struct vb_conf *conf, const char *text)
 	struct vb_pair_conf *pair = new_pair(conf);
 	/* Cut up in a copy: the command line is what ps shows. */
 	char *copy = strdup(text);
+	const char *keys[MAX_KEYS];
+	unsigned int n = 0;
 	char *rest = copy;
 	char *item;
 	int ret = -1;
@@ -232,8 +250,9 @@ parse_pair(struct vb_conf *conf, const char *text)
 			goto out;
 		}
 		*value++ = '\0';
-		if (set_key(pair, item, value) < 0)
+		if (check_key_once(keys, n, item) < 0 || set_key(pair, item, value) < 0)
 			goto out;
+		keys[n++] = item; /* known, and once each: they have room */
 	}
 	ret = 0;
 out:
@@ -322,6 +341,8 @@ vb_options_parse(struct vb_options *options, int argc, char **argv)
 static int
 load_section(struct vb_conf *conf, struct rte_cfgfile *file, const char *section, int index)
 {
+	static const char pair_word[] = "pair ";
+	const char *keys[MAX_KEYS] = { "name" };
 	struct rte_cfgfile_entry *entries;
 	struct vb_pair_conf *pair;
 	char name[CFG_NAME_LEN];
@@ -329,26 +350,71 @@ load_section(struct vb_conf *conf, struct rte_cfgfile *file, const char *section
 	int n;
 	int i;
 
-	if (sscanf(section, "pair %31s", name) != 1) {
+	if (strncmp(section, pair_word, strlen(pair_word)) != 0) {
 		VB_LOG(ERR, "section [%s]: only [pair NAME] is known", section);
 		return -1;
 	}
 	pair = new_pair(conf);
-	if (pair == NULL || set_string(pair->name, sizeof(pair->name), "name", name) < 0)
+	if (pair == NULL ||
+	    set_string(pair->name, sizeof(pair->name), "name", section + strlen(pair_word)) < 0)
 		return -1;
-	n = rte_cfgfile_section_num_entries_by_index(file, (char *)(uintptr_t)section, index);
+	n = rte_cfgfile_section_num_entries_by_index(file, name, index);
 	entries = calloc(RTE_MAX(n, 1), sizeof(*entries));
 	if (entries == NULL)
 		return -1;
 	n = rte_cfgfile_section_entries_by_index(file, index, name, entries, n);
-	for (i = 0; i < n; i++)
-		if (set_key(pair, entries[i].name, entries[i].value) < 0) {
+	for (i = 0; i < n; i++) {
+		if (check_key_once(keys, i + 1, entries[i].name) < 0 ||
+		    set_key(pair, entries[i].name, entries[i].value) < 0) {
 			VB_LOG(ERR, "in section [%s]", section);
 			goto out;
 		}
+		if (i + 1 < MAX_KEYS)
+			keys[i + 1] = entries[i].name;
+	}
 	ret = 0;
 out:
 	free(entries);
+	return ret;
+}
+
+/* What rte_cfgfile would pass over in silence. */
+static int
+check_text(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	unsigned int line = 1;
+	int before = '\n';
+	int ret = 0;
+	int c;
+
+	if (file == NULL) {
+		VB_LOG(ERR, "%s: %s", path, strerror(errno));
+		return -1;
+	}
+	while ((c = getc(file)) != EOF) {
+		if (c == '#' && strchr(" \t\n", before) == NULL) {
+			VB_LOG(ERR,
+			       "%s, line %u: '#' begins a comment, and no value can have it; put a "
+			       "space before it if that is meant",
+			       path, line);
+			ret = -1;
+			break;
+		}
+		if (c == '#') /* all that follows may be anything */
+			while ((c = getc(file)) != EOF && c != '\n')
+				;
+		line += c == '\n';
+		before = c;
+	}
+	if (ftell(file) == 0) {
+		VB_LOG(ERR,
+		       "%s: empty, as if it were still being written; for no pairs a comment line "
+		       "is enough",
+		       path);
+		ret = -1;
+	}
+	fclose(file);
 	return ret;
 }
 
@@ -363,6 +429,8 @@ load_file(struct vb_conf *conf, const char *path)
 	int n;
 	int i;
 
+	if (check_text(path) < 0)
+		return -1;
 	/* Says itself which line is wrong. */
 	file = rte_cfgfile_load_with_params(path, 0, &params);
 	if (file == NULL) {
@@ -391,8 +459,8 @@ out:
 	return ret;
 }
 
-static int
-check_pairs(const struct vb_pair_conf *a, const struct vb_pair_conf *b)
+int
+vb_pair_conf_fit(const struct vb_pair_conf *a, const struct vb_pair_conf *b)
 {
 	if (strcmp(a->name, b->name) == 0) {
 		VB_LOG(ERR, "two pairs are called '%s'", a->name);
@@ -422,6 +490,29 @@ check_pairs(const struct vb_pair_conf *a, const struct vb_pair_conf *b)
 	return 0;
 }
 
+/* One port for each socket, and one for each tap. */
+static int
+check_ports(const struct vb_conf *conf)
+{
+	unsigned int taps = 0;
+	unsigned int i;
+	unsigned int j;
+
+	for (i = 0; i < conf->nb_pairs; i++) {
+		for (j = 0; j < i && strcmp(conf->pairs[i].tap, conf->pairs[j].tap) != 0; j++)
+			;
+		taps += j == i;
+	}
+	if (conf->nb_pairs + taps <= RTE_MAX_ETHPORTS)
+		return 0;
+	VB_LOG(ERR,
+	       "%u pairs on %u taps need %u ports, and this DPDK has %u: build DPDK with "
+	       "-Dmax_ethports=%u or more, and the bridge against it",
+	       conf->nb_pairs, taps, conf->nb_pairs + taps, RTE_MAX_ETHPORTS,
+	       conf->nb_pairs + taps);
+	return -1;
+}
+
 int
 vb_conf_load(struct vb_conf *conf, const struct vb_options *options)
 {
@@ -438,9 +529,12 @@ vb_conf_load(struct vb_conf *conf, const struct vb_options *options)
 			VB_LOG(ERR, "pair %u ('%s') needs both tap and socket", i, pair->name);
 			return -1;
 		}
-		if (pair->socket[0] != '/' || strpbrk(pair->socket, ", \t") != NULL) {
+		/* The others mean something in DPDK's device arguments. */
+		if (pair->socket[0] != '/' || strpbrk(pair->socket, ", \t=[]\"\\") != NULL) {
 			VB_LOG(ERR,
-			       "socket %s: an absolute path without commas and spaces is needed",
+			       "socket %s: an absolute path is needed, without space , = [ ] \" "
+			       "and "
+			       "\\",
 			       pair->socket);
 			return -1;
 		}
@@ -457,10 +551,10 @@ vb_conf_load(struct vb_conf *conf, const struct vb_options *options)
 			return -1;
 		}
 		for (j = 0; j < i; j++)
-			if (check_pairs(&conf->pairs[j], pair) < 0)
+			if (vb_pair_conf_fit(&conf->pairs[j], pair) < 0)
 				return -1;
 	}
-	return 0;
+	return check_ports(conf);
 }
 
 bool

@@ -70,6 +70,9 @@ int vb_options_parse(struct vb_options *options, int argc, char **argv);
  */
 int vb_conf_load(struct vb_conf *conf, const struct vb_options *options);
 
+/* May both be there at once? @return 0, or -1: said why not */
+int vb_pair_conf_fit(const struct vb_pair_conf *a, const struct vb_pair_conf *b);
+
 /* Same in all that matters to a running pair. */
 bool vb_pair_conf_equal(const struct vb_pair_conf *a, const struct vb_pair_conf *b);
 

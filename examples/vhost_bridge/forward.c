@@ -21,6 +21,7 @@
 #include "offload.h"
 #include "segment.h"
 #include "switch.h"
+#include "tap.h"
 
 /* A guest that leaves all its free buffers as they are for so long has no more. */
 #define IDLE_BUFFERS_SECONDS 1
@@ -401,6 +402,8 @@ forward_pair(const struct vb_job *job, struct vb_lane *lane)
 unsigned int
 vb_forward(const struct vb_job *job)
 {
+	if (unlikely(vb_tap_gone(job->tap)))
+		return 0;
 	if (job->tap->fdb != NULL)
 		return vb_switch_forward(job);
 	return forward_pair(job, job->lanes[0]);

@@ -35,10 +35,34 @@
  */
 #define NOT_OFFERED (VB_F_GUEST_UFO | VB_F_HOST_UFO | VB_F_RING_PACKED)
 
+/* Lines of one pair's guest that the log takes in a minute. */
+#define MAX_LINES 20
+
+/* Nor shall a guest fill the log by coming and going. */
+static bool
+may_say(struct vb_guest *guest)
+{
+	uint64_t now = rte_rdtsc();
+
+	if (guest->said == 0 || now - guest->said_since > 60 * rte_get_tsc_hz()) {
+		guest->said = 0;
+		guest->said_since = now;
+	}
+	if (guest->said == MAX_LINES)
+		VB_LOG(WARNING, "%s: guests come and go too often to be said each time",
+		       guest->conf.name);
+	if (guest->said <= MAX_LINES)
+		guest->said++;
+	return guest->said <= MAX_LINES;
+}
+
 static void
-log_features(const struct vb_guest *guest)
+log_features(struct vb_guest *guest)
 {
 	uint64_t f = guest->features;
+
+	if (!may_say(guest))
+		return;
 
 	VB_LOG(INFO, "%s: guest connected:%s%s%s%s%s%s", guest->conf.name,
 	       f & VB_F_GUEST_CSUM ? " checksums" : "", f & VB_F_GUEST_TSO4 ? " tso4" : "",
@@ -66,10 +90,11 @@ link_changed(uint16_t port, enum rte_eth_event_type type __rte_unused, void *arg
 		guest->vid = vid;
 		guest->connects++;
 		if (epoch & 1) {
-			VB_LOG(WARNING,
-			       "%s: one more guest connected to %s and takes the place "
-			       "of the one before",
-			       guest->conf.name, guest->conf.socket);
+			if (may_say(guest))
+				VB_LOG(WARNING,
+				       "%s: one more guest connected to %s and takes the place "
+				       "of the one before",
+				       guest->conf.name, guest->conf.socket);
 			guest->crowded = true;
 		}
 		__atomic_store_n(&guest->epoch, (epoch | 1) + (epoch & 1) * 2, __ATOMIC_RELEASE);
@@ -79,7 +104,8 @@ link_changed(uint16_t port, enum rte_eth_event_type type __rte_unused, void *arg
 	}
 	if (epoch & 1) {
 		__atomic_store_n(&guest->epoch, epoch + 1, __ATOMIC_RELEASE);
-		VB_LOG(INFO, "%s: guest disconnected", guest->conf.name);
+		if (may_say(guest))
+			VB_LOG(INFO, "%s: guest disconnected", guest->conf.name);
 	}
 	__atomic_store_n(&guest->to_guest, 0, __ATOMIC_RELEASE);
 	/* The library frees the device when this returns: no worker may be in a
@@ -119,6 +145,23 @@ queue_changed(uint16_t port, enum rte_eth_event_type type __rte_unused, void *ar
 	return 0;
 }
 
+/* The vhost library is silent, as guests can make it say things; but why a socket can't
+ * be opened only it can say. Unless more was asked for on the command line.
+ */
+static void
+let_library_speak(bool on)
+{
+	static uint32_t before;
+	int type = rte_log_register("lib.vhost.config");
+
+	if (type < 0)
+		return;
+	if (on)
+		before = (uint32_t)rte_log_get_level((uint32_t)type);
+	if (before < RTE_LOG_ERR)
+		rte_log_set_level((uint32_t)type, on ? RTE_LOG_ERR : before);
+}
+
 static int
 configure(struct vb_guest *guest)
 {
@@ -143,7 +186,9 @@ configure(struct vb_guest *guest)
 	 * owner and mode are set.
 	 */
 	mask = umask(0177);
+	let_library_speak(true);
 	ret = rte_eth_dev_configure(guest->port, conf->queues, conf->queues, &eth);
+	let_library_speak(false);
 	umask(mask);
 	if (ret < 0)
 		return ret;
@@ -190,6 +235,7 @@ forget_events(struct vb_guest *guest)
 int
 vb_guest_open(struct vb_guest *guest)
 {
+	static unsigned int number;
 	const struct vb_pair_conf *conf = &guest->conf;
 	char device[RTE_DEV_NAME_MAX_LEN];
 	char args[VB_SOCKET_LEN + 64];
@@ -198,7 +244,7 @@ vb_guest_open(struct vb_guest *guest)
 
 	if (!conf->client && vb_sockfile_prepare(conf->socket) < 0)
 		return -1;
-	snprintf(pool, sizeof(pool), "g-%.20s", conf->name);
+	snprintf(pool, sizeof(pool), "guest%u", number++); /* a pair's name may be longer */
 	guest->pool = rte_pktmbuf_pool_create(pool, conf->queues * (GUEST_MBUFS + 1u) - 1, CACHE, 0,
 					      GUEST_DATA_ROOM, SOCKET_ID_ANY);
 	if (guest->pool == NULL) {

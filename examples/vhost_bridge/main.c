@@ -51,8 +51,8 @@ quiet_libraries(void)
 	 * connects is said in one line of ours. --log-level goes before.
 	 */
 	rte_log_set_level_pattern("lib.vhost.data", RTE_LOG_CRIT);
-	rte_log_set_level_pattern("lib.vhost.config", RTE_LOG_ERR);
-	rte_log_set_level_pattern("pmd.net.vhost", RTE_LOG_ERR);
+	rte_log_set_level_pattern("lib.vhost.config", RTE_LOG_CRIT);
+	rte_log_set_level_pattern("pmd.net.vhost", RTE_LOG_CRIT);
 }
 
 static int
@@ -105,13 +105,13 @@ reload(struct vb_pairs *pairs)
 	static struct vb_conf new_conf;
 	unsigned int failed;
 
-	if (vb_conf_load(&new_conf, &options) < 0) {
+	if (vb_conf_load(&new_conf, &options) < 0 || vb_pairs_check(pairs, &new_conf) < 0) {
 		VB_LOG(ERR, "nothing was changed");
 		return;
 	}
 	failed = vb_pairs_apply(pairs, &new_conf);
 	if (failed > 0)
-		VB_LOG(ERR, "reloaded, %u pairs could not be added", failed);
+		VB_LOG(ERR, "reloaded, %u pairs could not be added or changed", failed);
 	else
 		VB_LOG(NOTICE, "reloaded, %u pairs", new_conf.nb_pairs);
 }
@@ -146,6 +146,13 @@ gives_away(const struct vb_conf *c)
 	return false;
 }
 
+/* Without "--" all options are EAL's, but for one that somebody new to it tries. */
+static bool
+asks_for_help(int argc, char *const *argv)
+{
+	return argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -163,7 +170,10 @@ main(int argc, char **argv)
 		eal_argc = ret;
 		argv[ret] = argv[0];
 	}
-	ret = vb_options_parse(&options, argc - eal_argc, argv + eal_argc);
+	if (eal_argc == argc && asks_for_help(argc, argv))
+		ret = vb_options_parse(&options, argc, argv);
+	else
+		ret = vb_options_parse(&options, argc - eal_argc, argv + eal_argc);
 	if (ret != 0)
 		return ret > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 	argv[eal_argc] = NULL;
@@ -171,6 +181,11 @@ main(int argc, char **argv)
 	if (vb_conf_load(&conf, &options) < 0 ||
 	    vb_privilege_limit(options.user, gives_away(&conf)) < 0)
 		return EXIT_FAILURE;
+	if (options.config != NULL && access(options.config, R_OK) < 0)
+		VB_LOG(WARNING,
+		       "%s cannot be read again without the rights given up (%s): SIGHUP will "
+		       "change nothing",
+		       options.config, strerror(errno));
 	signals = catch_signals();
 	if (signals < 0) {
 		VB_LOG(ERR, "signals cannot be caught: %s", strerror(errno));

@@ -10,9 +10,11 @@
 #include "pairs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
@@ -20,8 +22,11 @@
 
 #include "forward.h"
 #include "guest.h"
+#include "privilege.h"
 #include "switch.h"
 #include "tap.h"
+
+#define NO_SUCH_WORKER "%s: core=%d is no worker lcore of this process (EAL's -l)"
 
 /* Between the main lcore and telemetry's thread. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -170,6 +175,8 @@ static void
 remove_guest(struct vb_pairs *pairs, struct vb_guest *guest)
 {
 	struct vb_tap *tap = guest->tap;
+	struct vb_count in;
+	struct vb_count out;
 
 	vb_pairs_lock();
 	tap->guests[guest->slot] = NULL;
@@ -177,7 +184,11 @@ remove_guest(struct vb_pairs *pairs, struct vb_guest *guest)
 	if (publish_without(pairs, guest) < 0)
 		return; /* goes on; a later reload may have the memory */
 	vb_guest_close(guest);
-	VB_LOG(INFO, "%s: removed", guest->conf.name);
+	/* Its counters go with it; the log keeps what was lost. */
+	vb_guest_counts(guest, &in, &out);
+	VB_LOG(INFO, "%s: removed; frames on their way dropped: %lu to the guest, %lu to the tap",
+	       guest->conf.name, (unsigned long)in.drops[VB_DROP_REMOVED],
+	       (unsigned long)out.drops[VB_DROP_REMOVED]);
 	rte_free(guest->lanes);
 	free(guest);
 	if (has_guests(tap))
@@ -220,8 +231,7 @@ open_tap(struct vb_pairs *pairs, const struct vb_pair_conf *conf)
 	tap->conf = *conf;
 	tap->worker = choose_worker(pairs, conf->core);
 	if (tap->worker == NULL) {
-		VB_LOG(ERR, "%s: core=%d is no worker lcore of this process (EAL's -l)", conf->name,
-		       conf->core);
+		VB_LOG(ERR, NO_SUCH_WORKER, conf->name, conf->core);
 		free(tap);
 		return NULL;
 	}
@@ -322,23 +332,120 @@ pairs_have(const struct vb_pairs *pairs, const struct vb_pair_conf *pair)
 	return false;
 }
 
-unsigned int
-vb_pairs_apply(struct vb_pairs *pairs, const struct vb_conf *conf)
+static int
+check_pair(const struct vb_pairs *pairs, const struct vb_pair_conf *pair)
 {
-	unsigned int failed = 0;
-	struct vb_tap *next;
-	struct vb_tap *tap;
+	char folder[VB_SOCKET_LEN];
+
+	if (choose_worker(pairs, pair->core) == NULL) {
+		VB_LOG(ERR, NO_SUCH_WORKER, pair->name, pair->core);
+		return -1;
+	}
+	if (pair->client)
+		return 0;
+	strcpy(folder, pair->socket);
+	/* An absolute path: there is one, and what stands before the first is the root. */
+	strrchr(folder, '/')[1] = '\0';
+	if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) < 0) {
+		VB_LOG(ERR, "%s: no socket can be made in folder %s: %s", pair->name, folder,
+		       strerror(errno));
+		return -1;
+	}
+	if (!vb_privilege_may_give(pair->owner, pair->group)) {
+		VB_LOG(ERR,
+		       "%s: the right to set owner and group of sockets was given up at the start, "
+		       "as no pair had them: start the bridge anew",
+		       pair->name);
+		return -1;
+	}
+	return 0;
+}
+
+int
+vb_pairs_check(const struct vb_pairs *pairs, const struct vb_conf *conf)
+{
 	unsigned int i;
+
+	for (i = 0; i < conf->nb_pairs; i++)
+		if (!pairs_have(pairs, &conf->pairs[i]) && check_pair(pairs, &conf->pairs[i]) < 0)
+			return -1;
+	return 0;
+}
+
+/* Of those there are now, none has what pair needs. */
+static bool
+has_room(const struct vb_pairs *pairs, const struct vb_pair_conf *pair)
+{
+	const struct vb_tap *tap;
 	unsigned int s;
 
+	for (tap = pairs->taps; tap != NULL; tap = tap->next)
+		for (s = 0; s < VB_MAX_GUESTS; s++)
+			if (tap->guests[s] != NULL &&
+			    vb_pair_conf_fit(&tap->guests[s]->conf, pair) < 0)
+				return false;
+	return true;
+}
+
+static bool
+wants_name(const struct vb_conf *conf, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < conf->nb_pairs; i++)
+		if (strcmp(conf->pairs[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static bool
+has_name(const struct vb_pairs *pairs, const char *name)
+{
+	const struct vb_tap *tap;
+	unsigned int s;
+
+	for (tap = pairs->taps; tap != NULL; tap = tap->next)
+		for (s = 0; s < VB_MAX_GUESTS; s++)
+			if (tap->guests[s] != NULL && strcmp(tap->guests[s]->conf.name, name) == 0)
+				return true;
+	return false;
+}
+
+/* Those that were to be changed, and are not there now. */
+static void
+bring_back(struct vb_pairs *pairs, const struct vb_conf *removed, const struct vb_conf *conf)
+{
+	unsigned int i;
+
+	for (i = 0; i < removed->nb_pairs; i++) {
+		const struct vb_pair_conf *pair = &removed->pairs[i];
+
+		if (!wants_name(conf, pair->name) || has_name(pairs, pair->name))
+			continue;
+		if (has_room(pairs, pair) && add_guest(pairs, pair) == 0)
+			VB_LOG(NOTICE, "%s: could not be changed, and is back as it was",
+			       pair->name);
+	}
+}
+
+/* Removes what conf does not have, and says what that was. */
+static void
+remove_others(struct vb_pairs *pairs, const struct vb_conf *conf, struct vb_conf *removed)
+{
+	struct vb_tap *next;
+	struct vb_tap *tap;
+	unsigned int s;
+
+	removed->nb_pairs = 0;
 	for (tap = pairs->taps; tap != NULL; tap = next) {
 		next = tap->next;
 		for (s = 0; s < VB_MAX_GUESTS; s++) {
 			struct vb_guest *guest = tap->guests[s];
 			bool last;
 
-			if (guest == NULL || conf_has(conf, &guest->conf))
+			if (guest == NULL || (conf_has(conf, &guest->conf) && !vb_tap_gone(tap)))
 				continue;
+			removed->pairs[removed->nb_pairs++] = guest->conf;
 			tap->guests[s] = NULL;
 			last = !has_guests(tap);
 			tap->guests[s] = guest;
@@ -347,9 +454,21 @@ vb_pairs_apply(struct vb_pairs *pairs, const struct vb_conf *conf)
 				break; /* the tap has gone with it */
 		}
 	}
+}
+
+unsigned int
+vb_pairs_apply(struct vb_pairs *pairs, const struct vb_conf *conf)
+{
+	static struct vb_conf removed;
+	unsigned int failed = 0;
+	unsigned int i;
+
+	remove_others(pairs, conf, &removed);
 	for (i = 0; i < conf->nb_pairs; i++)
 		if (!pairs_have(pairs, &conf->pairs[i]) && add_guest(pairs, &conf->pairs[i]) < 0)
 			failed++;
+	if (failed > 0)
+		bring_back(pairs, &removed, conf);
 	return failed;
 }
 

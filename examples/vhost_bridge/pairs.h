@@ -21,10 +21,18 @@ struct vb_pairs {
 };
 
 /*
- * Removes the pairs that conf does not have, or has otherwise, adds those that are
- * missing; all others go on undisturbed.
+ * Looks for what would make vb_pairs_apply() fail, as far as that can be seen before.
  *
- * @return number of pairs that could not be added (said why)
+ * @return 0, or -1: said what is wrong; nothing was changed
+ */
+int vb_pairs_check(const struct vb_pairs *pairs, const struct vb_conf *conf);
+
+/*
+ * Removes the pairs that conf does not have, or has otherwise, or whose tap is gone, adds
+ * those that are missing; all others go on undisturbed. A pair that cannot be changed is
+ * added again as it was.
+ *
+ * @return number of pairs that could not be added or changed (said why)
  */
 unsigned int vb_pairs_apply(struct vb_pairs *pairs, const struct vb_conf *conf);
 

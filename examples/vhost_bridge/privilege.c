@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <linux/securebits.h>
 #include <pwd.h>
@@ -76,4 +77,24 @@ vb_privilege_limit(const char *user, bool give_away)
 		return -1;
 	}
 	return 0;
+}
+
+bool
+vb_privilege_may_give(uid_t owner, gid_t group)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+	gid_t groups[NGROUPS_MAX];
+	int n;
+
+	if (syscall(SYS_capget, &header, data) == 0 && (data[0].effective & BIT(CAP_CHOWN)) != 0)
+		return true;
+	if (owner != (uid_t)-1 && owner != geteuid())
+		return false;
+	if (group == (gid_t)-1 || group == getegid())
+		return true;
+	for (n = getgroups(RTE_DIM(groups), groups); n > 0; n--)
+		if (groups[n - 1] == group)
+			return true;
+	return false;
 }

@@ -10,6 +10,7 @@
 #define VHOST_BRIDGE_PRIVILEGE_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /*
  * Becomes user (unless NULL) and keeps, of the capabilities there are, only those
@@ -20,5 +21,8 @@
  * @return 0, or -1: said why not
  */
 int vb_privilege_limit(const char *user, bool give_away);
+
+/* May this process give its files to owner and group (-1: to none)? */
+bool vb_privilege_may_give(uid_t owner, gid_t group);
 
 #endif /* VHOST_BRIDGE_PRIVILEGE_H */

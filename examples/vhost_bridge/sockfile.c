@@ -4,13 +4,15 @@
 
 /*
  * Socket files. Whether one is stale is asked of the kernel, by connecting: a file
- * without a listener refuses.
+ * without a listener refuses. One that was given to another user may not let us
+ * connect; then it is looked up in the kernel's list.
  */
 
 #include "sockfile.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -19,6 +21,32 @@
 #include <unistd.h>
 
 #include "bridge.h"
+
+#define LISTENS 0x10000 /* __SO_ACCEPTCON, in /proc/net/unix */
+
+/* Also if that cannot be found out. */
+static bool
+is_listened_on(const char *path)
+{
+	FILE *list = fopen("/proc/net/unix", "re");
+	char line[256];
+	bool found = false;
+
+	if (list == NULL)
+		return true;
+	while (!found && fgets(line, sizeof(line), list) != NULL) {
+		unsigned int flags;
+		int at = 0;
+
+		/* slot: references protocol flags type state inode path */
+		if (sscanf(line, "%*s %*x %*x %x %*x %*x %*u %n", &flags, &at) != 1 || at == 0)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		found = (flags & LISTENS) != 0 && strcmp(line + at, path) == 0;
+	}
+	fclose(list);
+	return found;
+}
 
 int
 vb_sockfile_prepare(const char *path)
@@ -48,7 +76,7 @@ vb_sockfile_prepare(const char *path)
 	ret = connect(fd, (struct sockaddr *)&addr, sizeof(addr));
 	err = errno;
 	close(fd);
-	if (ret == 0 || err != ECONNREFUSED) {
+	if (ret == 0 || (err != ECONNREFUSED && (err != EACCES || is_listened_on(path)))) {
 		VB_LOG(ERR, "socket %s is in use by another process (%s)", path,
 		       ret == 0 ? "it accepts connections" : strerror(err));
 		return -1;

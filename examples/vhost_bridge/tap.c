@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include <rte_bus_vdev.h>
+#include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_malloc.h>
 
@@ -24,6 +25,30 @@
 #define TAP_DESC 1024
 
 static const char our_driver[] = "net_tapbatch";
+
+/* In EAL's interrupt thread. */
+static int
+interface_deleted(uint16_t port __rte_unused, enum rte_eth_event_type type __rte_unused, void *arg,
+		  void *ret __rte_unused)
+{
+	struct vb_tap *tap = arg;
+
+	VB_LOG(WARNING,
+	       "tap %s: the interface is gone, its pairs stand still until a reload (SIGHUP)",
+	       tap->conf.tap);
+	__atomic_store_n(&tap->gone, true, __ATOMIC_RELAXED);
+	vb_worker_wake(tap->worker);
+	return 0;
+}
+
+/* The port's number is another's soon: waits for an event that is being handled. */
+static void
+forget_events(struct vb_tap *tap)
+{
+	while (rte_eth_dev_callback_unregister(tap->port, RTE_ETH_EVENT_INTR_RMV, interface_deleted,
+					       tap) == -EAGAIN)
+		rte_delay_us_sleep(100);
+}
 
 static int
 configure(struct vb_tap *tap)
@@ -54,6 +79,7 @@ configure(struct vb_tap *tap)
 			      (RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_IPV4_CKSUM |
 			       RTE_ETH_TX_OFFLOAD_TCP_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM |
 			       RTE_ETH_TX_OFFLOAD_TCP_TSO | RTE_ETH_TX_OFFLOAD_UDP_TSO);
+	eth.intr_conf.rmv = (*info.dev_flags & RTE_ETH_DEV_INTR_RMV) != 0;
 	ret = rte_eth_dev_configure(tap->port, conf->queues, conf->queues, &eth);
 	if (ret < 0)
 		return ret;
@@ -127,9 +153,11 @@ vb_tap_open(struct vb_tap *tap, const char *driver)
 		       driver, args, rte_strerror(-ret));
 		goto free_fdb;
 	}
+	rte_eth_dev_callback_register(tap->port, RTE_ETH_EVENT_INTR_RMV, interface_deleted, tap);
 	ret = configure(tap);
 	if (ret < 0) {
 		VB_LOG(ERR, "tap %s could not be set up: %s", conf->tap, rte_strerror(-ret));
+		forget_events(tap);
 		rte_eth_dev_close(tap->port);
 		rte_eal_hotplug_remove("vdev", device);
 		goto free_fdb;
@@ -155,6 +183,7 @@ vb_tap_close(struct vb_tap *tap)
 		for (q = 0; q < tap->conf.queues; q++)
 			rte_eth_dev_rx_intr_ctl_q(tap->port, q, tap->worker->epfd,
 						  RTE_INTR_EVENT_DEL, tap);
+	forget_events(tap);
 	device[0] = '\0';
 	if (rte_eth_dev_info_get(tap->port, &info) == 0)
 		rte_eth_dev_get_name_by_port(tap->port, device);

@@ -23,4 +23,11 @@ int vb_tap_open(struct vb_tap *tap, const char *driver);
 /* Closes it; an interface that was made here goes. No worker may use it any more. */
 void vb_tap_close(struct vb_tap *tap);
 
+/* The interface was deleted: nothing can be forwarded until the tap is made again. */
+static inline bool
+vb_tap_gone(const struct vb_tap *tap)
+{
+	return __atomic_load_n(&tap->gone, __ATOMIC_RELAXED);
+}
+
 #endif /* VHOST_BRIDGE_TAP_H */

@@ -19,6 +19,7 @@
 
 #include "fdb.h"
 #include "guest.h"
+#include "tap.h"
 #include "view.h"
 
 #if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
@@ -129,6 +130,7 @@ describe(const struct vb_guest *guest, struct rte_tel_data *d)
 	rte_tel_data_add_dict_string(d, "tap", guest->conf.tap);
 	rte_tel_data_add_dict_string(d, "socket", guest->conf.socket);
 	add_uint(d, "lcore", tap->worker->lcore);
+	add_uint(d, "tap_present", !vb_tap_gone(tap));
 	add_uint(d, "connected", vb_guest_up(guest));
 	add_uint(d, "connects", guest->connects);
 	add_uint(d, "features", vb_guest_up(guest) ? guest->features : 0);

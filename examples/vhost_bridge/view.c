@@ -16,6 +16,7 @@
 
 #include "fdb.h"
 #include "guest.h"
+#include "tap.h"
 #include "offload.h"
 
 static uint64_t
@@ -69,6 +70,8 @@ state_of(const struct vb_guest *guest, char *text, size_t size)
 	uint32_t waiting = 0;
 	uint16_t q;
 
+	if (vb_tap_gone(guest->tap))
+		return "no tap";
 	if (!vb_guest_up(guest))
 		return "no guest";
 	for (q = 0; q < guest->conf.queues; q++)

@@ -20,6 +20,7 @@
 #include <rte_pause.h>
 
 #include "forward.h"
+#include "tap.h"
 
 /* While frames wait for room, which no event announces, naps are this short: each
  * without work is twice as long as the one before.
@@ -114,6 +115,7 @@ arm(const struct vb_jobs *jobs, bool on)
 	for (i = 0; i < jobs->n; i++) {
 		const struct vb_job *job = jobs->list[i];
 		bool tap_read = job->tap->fdb != NULL;
+		bool gone = vb_tap_gone(job->tap);
 
 		for (j = 0; j < job->nb_lanes; j++) {
 			const struct vb_lane *lane = job->lanes[j];
@@ -123,10 +125,10 @@ arm(const struct vb_jobs *jobs, bool on)
 			tap_read |= lane->to_guest.n == 0;
 			if (!on)
 				rte_eth_dev_rx_intr_disable(lane->guest->port, lane->queue);
-			else if (lane->to_tap.n == 0)
+			else if (lane->to_tap.n == 0 && !gone)
 				rte_eth_dev_rx_intr_enable(lane->guest->port, lane->queue);
 		}
-		if (!job->tap->intr)
+		if (!job->tap->intr || gone)
 			continue;
 		if (!on)
 			rte_eth_dev_rx_intr_disable(job->tap->port, job->queue);
@@ -151,9 +153,12 @@ must_nap(const struct vb_jobs *jobs)
 {
 	unsigned int i;
 
-	for (i = 0; i < jobs->n; i++)
-		if (!jobs->list[i]->tap->intr || vb_forward_waiting(jobs->list[i]))
+	for (i = 0; i < jobs->n; i++) {
+		const struct vb_job *job = jobs->list[i];
+
+		if (!vb_tap_gone(job->tap) && (!job->tap->intr || vb_forward_waiting(job)))
 			return true;
+	}
 	return false;
 }
 

@@ -40,8 +40,8 @@ class Guest:
 
     def __init__(self, path, memory_flags=os.MFD_CLOEXEC):
         self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(2)
         self.sock.connect(path)
+        self.sock.settimeout(2)
         self.fd = os.memfd_create("guest", memory_flags)
         os.ftruncate(self.fd, SIZE)
         self.mem = mmap.mmap(self.fd, SIZE)
@@ -86,12 +86,12 @@ class Guest:
         self.send(SET_VRING_CALL, struct.pack("<Q", ring), [self.calls[ring]])
         self.send(SET_VRING_KICK, struct.pack("<Q", ring), [self.kicks[ring]])
 
-    def start(self, features=FEATURES):
+    def start(self, features=FEATURES, pause=0.05):
         self.negotiate(features)
         self.memory()
         self.ring(0)
         self.ring(1)
-        time.sleep(0.05)
+        time.sleep(pause)
 
     def desc(self, ring, index, address, length, flags=0, after=0):
         struct.pack_into("<QIHH", self.mem, self.base(ring) + 16 * index, address, length, flags,
@@ -120,6 +120,13 @@ class Guest:
 
     def settle(self):
         time.sleep(0.1)
+
+    def close(self):
+        """For those of whom there are many."""
+        self.sock.close()
+        self.mem.close()
+        for fd in [self.fd] + self.kicks + self.calls:
+            os.close(fd)
 
 
 def tcp_frame(payload=b"x" * 1000, source=b"\x52\x54\x00\x00\x66\x66"):
@@ -426,6 +433,26 @@ def answered(path, rng):
     assert_answered(path)
 
 
+def flood_of_errors(path, rng):
+    """All that has a line in the vhost library's log; the test measures that."""
+    end = time.time() + 2
+    while time.time() < end:
+        guest = Guest(path)
+        guest.sock.send(struct.pack("<III", SET_VRING_KICK, 1, 4096) + b"x" * 300)
+        guest.close()
+    guest = Guest(path)
+    guest.negotiate()
+    try:
+        for _ in range(5000):
+            guest.send(SET_VRING_NUM, struct.pack("<II", 9999, 256))
+    except OSError:
+        pass
+    for _ in range(200):
+        guest = Guest(path)
+        guest.start(pause=0.001)
+        guest.close()
+
+
 def server_without_payload(path, rng):
     """For bridges that are a client: listens, and sends the one that connects a header."""
     listener = socket.socket(socket.AF_UNIX)
@@ -471,7 +498,7 @@ def main(argv):
         print(" ".join(f.__name__ for f in SCENARIOS))
         return 0
     chosen = SCENARIOS if argv[2] == "all" else [
-        f for f in SCENARIOS + [polite, answered, server_without_payload] if f.__name__ == argv[2]]
+        f for f in SCENARIOS + [polite, answered, server_without_payload, flood_of_errors] if f.__name__ == argv[2]]
     if not chosen:
         print(f"hostile: no scenario '{argv[2]}'", file=sys.stderr)
         return 2
