@@ -114,6 +114,7 @@ for name in "${MINE[@]}" l1 l2; do
 done
 measure
 is_between "no descriptor was left" "$FDS" 1 90
+[ "$FDS" -le 90 ] || diag "$(find "/proc/$BRIDGE_PID/fd" -printf '%l\n' | tr -d '0-9' | sort | uniq -c)"
 is_between "memory did not grow (KiB)" "$RSS" 1 "$((first_rss + 20000))"
 status=0
 bridge_stop || status=$?
