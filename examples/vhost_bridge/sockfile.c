@@ -22,7 +22,8 @@
 
 #include "bridge.h"
 
-#define LISTENS 0x10000 /* __SO_ACCEPTCON, in /proc/net/unix */
+#define MAX_CONNECTIONS 32 /* per socket; one is enough, but not all are noticed at once */
+#define LISTENS 0x10000    /* __SO_ACCEPTCON, in /proc/net/unix */
 
 /* Also if that cannot be found out. */
 static bool
@@ -105,14 +106,16 @@ vb_sockfile_finish(const char *path, uid_t owner, gid_t group, mode_t mode)
 	return 0;
 }
 
-void
-vb_sockfile_hang_up(const char *path)
+/* Connections that were made to a socket of this process. */
+static unsigned int
+walk_connections(const char *path, bool hang_up)
 {
 	DIR *dir = opendir("/proc/self/fd");
 	struct dirent *entry;
+	unsigned int n = 0;
 
 	if (dir == NULL)
-		return;
+		return 0;
 	/* The descriptors are DPDK's; that they are ours to find is all we know of them. */
 	while ((entry = readdir(dir)) != NULL) {
 		struct sockaddr_un addr = { 0 };
@@ -121,11 +124,45 @@ vb_sockfile_hang_up(const char *path)
 		int listens = 1;
 		socklen_t size = sizeof(listens);
 
-		if (getsockname(fd, (struct sockaddr *)&addr, &len) == 0 &&
-		    addr.sun_family == AF_UNIX &&
-		    strncmp(addr.sun_path, path, sizeof(addr.sun_path)) == 0 &&
-		    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && !listens)
+		if (getsockname(fd, (struct sockaddr *)&addr, &len) < 0 ||
+		    addr.sun_family != AF_UNIX ||
+		    strncmp(addr.sun_path, path, sizeof(addr.sun_path)) != 0 ||
+		    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) < 0 || listens)
+			continue;
+		n++;
+		if (hang_up)
 			shutdown(fd, SHUT_RDWR);
 	}
 	closedir(dir);
+	return n;
+}
+
+void
+vb_sockfile_hang_up(const char *path)
+{
+	walk_connections(path, true);
+}
+
+/*
+ * The one thread of the vhost library waits for about a thousand descriptors in all: one that
+ * connects without end would take them from other sockets. There is no way to ask the
+ * library for a limit, so this takes the place of the C library's function in the
+ * whole process.
+ */
+int
+accept(int listener, struct sockaddr *addr, socklen_t *len)
+{
+	int fd = accept4(listener, addr, len, 0);
+	struct sockaddr_un own = { 0 };
+	socklen_t own_len = sizeof(own);
+	int type = 0;
+	socklen_t size = sizeof(type);
+
+	if (fd < 0 || getsockname(fd, (struct sockaddr *)&own, &own_len) < 0 ||
+	    own.sun_family != AF_UNIX || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0 ||
+	    type != SOCK_STREAM || walk_connections(own.sun_path, false) <= MAX_CONNECTIONS)
+		return fd;
+	close(fd);
+	errno = ECONNABORTED;
+	return -1;
 }

@@ -13,6 +13,7 @@ import array
 import mmap
 import os
 import random
+import resource
 import socket
 import struct
 import sys
@@ -415,6 +416,21 @@ def many_connections(path, rng):
     guests[0].settle()
 
 
+def connections_without_end(path, rng):
+    """More than the vhost library has room for. Asked for on another socket, as on this
+    one it has only itself to blame.
+    """
+    resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+    held = []
+    for _ in range(1300):
+        held.append(socket.socket(socket.AF_UNIX))
+        held[-1].connect(path)
+    folder = os.path.dirname(path)
+    for other in ("bad.sock", "lan1.sock"):
+        if other != os.path.basename(path):
+            assert_answered(os.path.join(folder, other))
+
+
 def second_guest(path, rng):
     """Takes the first one's place; when it goes, the first must be told to come back."""
     first = Guest(path)
@@ -486,6 +502,7 @@ SCENARIOS = [f for f in (
     index_that_lies, long_chains, random_headers, buffers_that_hold_nothing,
     interrupts_never_read, memory_taken_away, huge_pages_taken_away,
     memory_changed_while_running, going_in_the_middle, reset_while_running, many_connections,
+    connections_without_end,
     second_guest)]
 
 
