@@ -13,12 +13,15 @@ my $top = $ENV{TOP} or die "harness.pl: TOP is not set, start test/run instead\n
 my $dir = tempdir(CLEANUP => 1);
 local $ENV{PERL_TEST_HARNESS_DUMP_TAP} = $dir;
 
-# A test may ask for more time than the usual, in a line "# timeout: SECONDS".
+# A test may ask for more time than the usual, in a line "# timeout: SECONDS"; on a slow
+# machine, or for a long soak, all get TAPBATCH_TEST_TIMEOUT seconds at least.
 sub seconds_for {
 	my ($test) = @_;
 	open my $fh, '<', $test or die "harness.pl: $test: $!\n";
 	read $fh, my $head, 2000;
-	return $head =~ /^[#\/ *]* timeout: (\d+)$/m ? $1 : $ENV{TAPBATCH_TEST_TIMEOUT} || 120;
+	my $seconds = $head =~ /^[#\/ *]* timeout: (\d+)$/m ? $1 : 120;
+	my $least = $ENV{TAPBATCH_TEST_TIMEOUT} || 0;
+	return $seconds > $least ? $seconds : $least;
 }
 
 sub command_for {

@@ -3,7 +3,9 @@
 # Soak: guests that connect, are killed, and misbehave, traffic, reloads, in an order
 # drawn from a seed. In the end nothing has leaked and every pair works.
 #
-# SOAK_SECONDS: how long (20; an hour by hand: 3600). SOAK_SEED: which order.
+# SOAK_SECONDS: how long (20; an hour by hand: 3600, with TAPBATCH_TEST_TIMEOUT=4000).
+# SOAK_SEED: which order.
+# timeout: 400
 . "$(dirname "$0")/../tap.sh"
 . "$TEST_DIR/netns.sh"
 . "$TEST_DIR/vm/bridge.sh"
