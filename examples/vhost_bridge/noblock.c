@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "bridge.h"
+#include "strays.h"
 
 /* Each time: the flag is the open file's, so the guest can take it away. */
 static void
@@ -59,12 +60,18 @@ ssize_t
 recvmsg(int fd, struct msghdr *message, int flags)
 {
 	struct mmsghdr one = { .msg_hdr = *message };
+	bool guest = is_stream(fd);
 	int n;
 
-	if (is_stream(fd))
+	if (guest) {
 		set_nonblocking(fd);
+		/* Guests before this one may have left something. */
+		vb_strays_close();
+	}
 	/* Not a bare system call: EAL ends a thread that waits here by cancelling it. */
 	n = recvmmsg(fd, &one, 1, flags, NULL);
 	*message = one.msg_hdr;
+	if (guest && n > 0 && one.msg_hdr.msg_controllen > 0)
+		vb_strays_note(fd, message);
 	return n < 0 ? -1 : (ssize_t)one.msg_len;
 }
