@@ -145,7 +145,7 @@ static int
 set_kernel_mtu(struct rte_eth_dev *dev, uint16_t mtu)
 {
 	struct tapbatch_local *local = tapbatch_local(dev);
-	struct tapbatch_remote_state before = { 0 };
+	struct tapbatch_iface before = { 0 };
 	struct tapbatch_link_state state;
 	int ret;
 

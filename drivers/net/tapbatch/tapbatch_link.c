@@ -28,11 +28,6 @@
 #include "tapbatch_netns.h"
 #include "tapbatch_tun.h"
 
-/* In <linux/if.h>, which cannot stand beside <net/if.h>. */
-#ifndef IFF_LOWER_UP
-#define IFF_LOWER_UP 0x10000
-#endif
-
 #define NEWS_BYTES 32768
 
 /* Inode of the namespace the interface is in; 0 if this kernel or these privileges
@@ -140,28 +135,13 @@ tapbatch_link_close(struct tapbatch_link *link)
 	link->news_fd = -1;
 }
 
-static struct nlmsghdr *
-begin(struct tapbatch_link *link, void *buffer, uint16_t type, struct ifinfomsg **info)
-{
-	struct nlmsghdr *nlh;
-
-	nlh = mnl_nlmsg_put_header(buffer);
-	nlh->nlmsg_type = type;
-	nlh->nlmsg_flags = NLM_F_REQUEST | (type == RTM_GETLINK ? 0 : NLM_F_ACK);
-	*info = mnl_nlmsg_put_extra_header(nlh, sizeof(**info));
-	(*info)->ifi_family = AF_UNSPEC;
-	(*info)->ifi_index = (int)link->ifindex;
-	return nlh;
-}
-
 int
 tapbatch_link_follow(struct tapbatch_link *link)
 {
 	int64_t inode = netns_inode(link->tun_fd);
+	char buffer[TAPBATCH_NETLINK_REQUEST];
 	struct tapbatch_link moved;
-	struct ifinfomsg *info;
 	struct nlmsghdr *nlh;
-	char buffer[256];
 	int ret;
 
 	if (inode < 0)
@@ -187,50 +167,11 @@ tapbatch_link_follow(struct tapbatch_link *link)
 	/* There may have been news there before the socket listened: the answer to this
 	 * question makes whoever waits for news look.
 	 */
-	nlh = begin(link, buffer, RTM_GETLINK, &info);
+	nlh = tapbatch_netlink_begin_link(buffer, RTM_GETLINK, link->ifindex);
 	if (mnl_socket_sendto(link->news, nlh, nlh->nlmsg_len) < 0)
 		TAPBATCH_LOG(NOTICE, "interface %u: no news after its move: %s", link->ifindex,
 			     strerror(errno));
 	return 1;
-}
-
-static int
-read_attribute(const struct nlattr *attr, void *data)
-{
-	struct tapbatch_link_state *state = data;
-
-	switch (mnl_attr_get_type(attr)) {
-	case IFLA_MTU:
-		if (mnl_attr_validate(attr, MNL_TYPE_U32) == 0)
-			state->mtu = mnl_attr_get_u32(attr);
-		break;
-	case IFLA_STATS64: {
-		struct rtnl_link_stats64 stats = { 0 };
-
-		memcpy(&stats, mnl_attr_get_payload(attr),
-		       RTE_MIN(sizeof(stats), (size_t)mnl_attr_get_payload_len(attr)));
-		state->rx_dropped = stats.rx_dropped;
-		state->tx_dropped = stats.tx_dropped;
-		break;
-	}
-	default:
-		break;
-	}
-	return MNL_CB_OK;
-}
-
-static int
-read_link(const struct nlmsghdr *nlh, void *data)
-{
-	const struct ifinfomsg *info = mnl_nlmsg_get_payload(nlh);
-	struct tapbatch_link_state *state = data;
-
-	if (nlh->nlmsg_type != RTM_NEWLINK)
-		return MNL_CB_OK;
-	state->up = (info->ifi_flags & IFF_UP) != 0;
-	state->running = state->up && (info->ifi_flags & IFF_LOWER_UP) != 0;
-	mnl_attr_parse(nlh, sizeof(*info), read_attribute, state);
-	return MNL_CB_STOP;
 }
 
 /* ETHTOOL_GSET: the newer ETHTOOL_GLINKSETTINGS tells no more of a tun device. */
@@ -253,53 +194,41 @@ read_speed(struct tapbatch_link *link)
 int
 tapbatch_link_get(struct tapbatch_link *link, struct tapbatch_link_state *state)
 {
-	char buffer[256];
-	struct ifinfomsg *info;
-	struct nlmsghdr *nlh;
+	struct tapbatch_iface iface;
 	int ret;
 
 	memset(state, 0, sizeof(*state));
 	ret = tapbatch_link_follow(link);
 	if (ret < 0)
 		return ret;
-	nlh = begin(link, buffer, RTM_GETLINK, &info);
-	ret = tapbatch_netlink_talk(link->requests, nlh, read_link, state);
-	if (ret == 0)
-		state->speed = read_speed(link);
-	return ret;
+	ret = tapbatch_netlink_get_link(link->requests, link->ifindex, &iface);
+	if (ret != 0)
+		return ret;
+	state->up = iface.up;
+	state->running = iface.running;
+	state->mtu = iface.mtu;
+	state->speed = read_speed(link);
+	state->rx_dropped = iface.rx_dropped;
+	state->tx_dropped = iface.tx_dropped;
+	return 0;
 }
 
 int
 tapbatch_link_set_up(struct tapbatch_link *link, bool up)
 {
-	char buffer[256];
-	struct ifinfomsg *info;
-	struct nlmsghdr *nlh;
-	int ret;
+	int ret = tapbatch_link_follow(link);
 
-	ret = tapbatch_link_follow(link);
-	if (ret < 0)
-		return ret;
-	nlh = begin(link, buffer, RTM_NEWLINK, &info);
-	info->ifi_change = IFF_UP;
-	info->ifi_flags = up ? IFF_UP : 0;
-	return tapbatch_netlink_talk(link->requests, nlh, NULL, NULL);
+	return ret < 0 ? ret : tapbatch_netlink_set_up(link->requests, link->ifindex, up);
 }
 
 static int
 set_u32(struct tapbatch_link *link, uint16_t attribute, uint32_t value)
 {
-	char buffer[256];
-	struct ifinfomsg *info;
-	struct nlmsghdr *nlh;
-	int ret;
+	int ret = tapbatch_link_follow(link);
 
-	ret = tapbatch_link_follow(link);
 	if (ret < 0)
 		return ret;
-	nlh = begin(link, buffer, RTM_NEWLINK, &info);
-	mnl_attr_put_u32(nlh, attribute, value);
-	return tapbatch_netlink_talk(link->requests, nlh, NULL, NULL);
+	return tapbatch_netlink_set_u32(link->requests, link->ifindex, attribute, value);
 }
 
 int

@@ -41,7 +41,7 @@ static void
 follow_mtu(struct rte_eth_dev *dev, uint32_t mtu)
 {
 	struct tapbatch_port *port = tapbatch_port(dev);
-	struct tapbatch_remote_state remote;
+	struct tapbatch_iface remote;
 	bool by_remote = mtu == port->mtu;
 
 	if (by_remote) {

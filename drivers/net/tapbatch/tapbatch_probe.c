@@ -104,7 +104,7 @@ open_remote(struct rte_eth_dev *dev, const char *name)
 {
 	struct tapbatch_local *local = tapbatch_local(dev);
 	struct tapbatch_args *args = &tapbatch_port(dev)->args;
-	struct tapbatch_remote_state state;
+	struct tapbatch_iface state;
 	int ret;
 
 	if (args->remote[0] == '\0')

@@ -25,109 +25,36 @@
 #include "tapbatch_remote.h"
 #include "tapbatch_tc.h"
 
-/* In <linux/if.h>, which cannot stand beside <net/if.h>. */
-#ifndef IFF_LOWER_UP
-#define IFF_LOWER_UP 0x10000
-#endif
-
-static int
-read_attribute(const struct nlattr *attr, void *data)
-{
-	struct tapbatch_remote_state *state = data;
-
-	switch (mnl_attr_get_type(attr)) {
-	case IFLA_MTU:
-		if (mnl_attr_validate(attr, MNL_TYPE_U32) == 0)
-			state->mtu = mnl_attr_get_u32(attr);
-		break;
-	case IFLA_ADDRESS:
-		if (mnl_attr_get_payload_len(attr) == sizeof(state->mac))
-			memcpy(&state->mac, mnl_attr_get_payload(attr), sizeof(state->mac));
-		break;
-	default:
-		break;
-	}
-	return MNL_CB_OK;
-}
-
-static int
-read_link(const struct nlmsghdr *nlh, void *data)
-{
-	const struct ifinfomsg *info = mnl_nlmsg_get_payload(nlh);
-	struct tapbatch_remote_state *state = data;
-
-	if (nlh->nlmsg_type != RTM_NEWLINK)
-		return MNL_CB_OK;
-	if (info->ifi_type != ARPHRD_ETHER) {
-		errno = EMEDIUMTYPE;
-		return MNL_CB_ERROR;
-	}
-	state->up = (info->ifi_flags & IFF_UP) != 0;
-	state->running = state->up && (info->ifi_flags & IFF_LOWER_UP) != 0;
-	mnl_attr_parse(nlh, sizeof(*info), read_attribute, state);
-	return MNL_CB_STOP;
-}
-
-static struct nlmsghdr *
-begin_link(unsigned int ifindex, void *buffer, uint16_t type)
-{
-	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buffer);
-	struct ifinfomsg *info;
-
-	nlh->nlmsg_type = type;
-	nlh->nlmsg_flags = NLM_F_REQUEST | (type == RTM_GETLINK ? 0 : NLM_F_ACK);
-	info = mnl_nlmsg_put_extra_header(nlh, sizeof(*info));
-	info->ifi_index = (int)ifindex;
-	return nlh;
-}
-
 /* Asks the kernel: what is remembered may have been changed by somebody else. */
 static int
-ask(struct tapbatch_remote *remote, struct tapbatch_remote_state *state)
+ask(struct tapbatch_remote *remote, struct tapbatch_iface *state)
 {
-	char buffer[256];
 	int ret;
 
 	memset(state, 0, sizeof(*state));
 	if (remote->gone)
 		return -ENODEV;
-	ret = tapbatch_netlink_talk(remote->requests,
-				    begin_link(remote->ifindex, buffer, RTM_GETLINK), read_link,
-				    state);
+	ret = tapbatch_netlink_get_link(remote->requests, remote->ifindex, state);
 	/* An interface that gets its index later is another one. */
 	remote->gone = ret == -ENODEV;
+	if (ret == 0 && state->type != ARPHRD_ETHER)
+		ret = -EMEDIUMTYPE;
 	return ret;
 }
 
 static int
 send_mtu(const struct tapbatch_remote *remote, uint32_t mtu)
 {
-	char buffer[256];
-	struct nlmsghdr *nlh = begin_link(remote->ifindex, buffer, RTM_NEWLINK);
-
-	mnl_attr_put_u32(nlh, IFLA_MTU, mtu);
-	return tapbatch_netlink_talk(remote->requests, nlh, NULL, NULL);
+	return tapbatch_netlink_set_u32(remote->requests, remote->ifindex, IFLA_MTU, mtu);
 }
 
 static int
 send_mac(const struct tapbatch_remote *remote, const struct rte_ether_addr *mac)
 {
-	char buffer[256];
-	struct nlmsghdr *nlh = begin_link(remote->ifindex, buffer, RTM_NEWLINK);
+	char buffer[TAPBATCH_NETLINK_REQUEST];
+	struct nlmsghdr *nlh = tapbatch_netlink_begin_link(buffer, RTM_NEWLINK, remote->ifindex);
 
 	mnl_attr_put(nlh, IFLA_ADDRESS, sizeof(*mac), mac);
-	return tapbatch_netlink_talk(remote->requests, nlh, NULL, NULL);
-}
-
-static int
-send_up(const struct tapbatch_remote *remote, bool up)
-{
-	char buffer[256];
-	struct nlmsghdr *nlh = begin_link(remote->ifindex, buffer, RTM_NEWLINK);
-	struct ifinfomsg *info = mnl_nlmsg_get_payload(nlh);
-
-	info->ifi_change = IFF_UP;
-	info->ifi_flags = up ? IFF_UP : 0;
 	return tapbatch_netlink_talk(remote->requests, nlh, NULL, NULL);
 }
 
@@ -160,32 +87,12 @@ complain(const struct tapbatch_remote *remote, int ret, const char *what)
 	return ret;
 }
 
-static int
-read_name(const struct nlattr *attr, void *data)
-{
-	if (mnl_attr_get_type(attr) == IFLA_IFNAME &&
-	    mnl_attr_validate(attr, MNL_TYPE_NUL_STRING) == 0)
-		strlcpy(data, mnl_attr_get_str(attr), IF_NAMESIZE);
-	return MNL_CB_OK;
-}
-
-static int
-read_link_name(const struct nlmsghdr *nlh, void *data)
-{
-	if (nlh->nlmsg_type != RTM_NEWLINK)
-		return MNL_CB_OK;
-	mnl_attr_parse(nlh, sizeof(struct ifinfomsg), read_name, data);
-	return MNL_CB_STOP;
-}
-
 /* See tapbatch_remote_check(). */
 static int
 check(struct tapbatch_remote *remote, const struct tapbatch_link *tap)
 {
-	struct tapbatch_remote_state state;
 	struct tapbatch_tc_ingress ingress;
-	char buffer[256];
-	char name[IF_NAMESIZE] = "?";
+	struct tapbatch_iface state, other;
 	int ret;
 
 	ret = ask(remote, &state);
@@ -217,19 +124,18 @@ check(struct tapbatch_remote *remote, const struct tapbatch_link *tap)
 	}
 	if (ingress.target == 0 || ingress.target == tap->ifindex)
 		return 0;
-	tapbatch_netlink_talk(remote->requests, begin_link(ingress.target, buffer, RTM_GETLINK),
-			      read_link_name, name);
+	ret = tapbatch_netlink_get_link(remote->requests, ingress.target, &other);
 	TAPBATCH_LOG(ERR,
 		     "remote=%s already serves interface %s: stop the port that has it, or, if "
 		     "nobody has, tc filter del dev %s ingress pref %u, and pref %u",
-		     remote->name, name, remote->name, TAPBATCH_TC_PREF_ADDRESS,
-		     TAPBATCH_TC_PREF_ALL);
+		     remote->name, ret == 0 ? other.name : "?", remote->name,
+		     TAPBATCH_TC_PREF_ADDRESS, TAPBATCH_TC_PREF_ALL);
 	return -EBUSY;
 }
 
 int
 tapbatch_remote_open(struct tapbatch_remote *remote, const char *device, const char *name,
-		     const struct tapbatch_link *tap, struct tapbatch_remote_state *state)
+		     const struct tapbatch_link *tap, struct tapbatch_iface *state)
 {
 	struct stat st;
 	int ret;
@@ -277,12 +183,12 @@ error:
 static void
 put_back(struct tapbatch_remote *remote)
 {
-	struct tapbatch_remote_state state;
+	struct tapbatch_iface state;
 
 	if (ask(remote, &state) != 0)
 		return;
 	if (remote->changed_up && state.up)
-		send_up(remote, false);
+		tapbatch_netlink_set_up(remote->requests, remote->ifindex, false);
 	if (remote->changed_mtu && state.mtu == remote->our_mtu && state.mtu != remote->found_mtu &&
 	    send_mtu(remote, remote->found_mtu) != 0)
 		TAPBATCH_LOG(NOTICE, "remote=%s keeps the MTU %u, it had %u before", remote->name,
@@ -313,7 +219,7 @@ tapbatch_remote_close(struct tapbatch_remote *remote, const struct tapbatch_link
 static int
 change_mac(struct tapbatch_remote *remote, const struct rte_ether_addr *mac)
 {
-	struct tapbatch_remote_state state;
+	struct tapbatch_iface state;
 	int ret;
 
 	ret = ask(remote, &state);
@@ -333,13 +239,13 @@ change_mac(struct tapbatch_remote *remote, const struct rte_ether_addr *mac)
 static int
 set_up(struct tapbatch_remote *remote)
 {
-	struct tapbatch_remote_state state;
+	struct tapbatch_iface state;
 	int ret;
 
 	ret = ask(remote, &state);
 	if (ret != 0 || state.up)
 		return ret;
-	ret = send_up(remote, true);
+	ret = tapbatch_netlink_set_up(remote->requests, remote->ifindex, true);
 	if (ret == -EPERM) {
 		TAPBATCH_LOG(NOTICE,
 			     "remote=%s is down, and there is no permission to set it up: that is "
@@ -462,7 +368,7 @@ void
 tapbatch_remote_follow(struct tapbatch_remote *remote, uint16_t port_id,
 		       const struct tapbatch_link *tap, bool deleted)
 {
-	struct tapbatch_remote_state state;
+	struct tapbatch_iface state;
 	bool known;
 
 	if (remote->ifindex == 0)
@@ -509,7 +415,7 @@ tapbatch_remote_news(const struct tapbatch_remote *remote, const struct tapbatch
 bool
 tapbatch_remote_running(struct tapbatch_remote *remote)
 {
-	struct tapbatch_remote_state state;
+	struct tapbatch_iface state;
 	bool running;
 
 	if (remote->ifindex == 0)
@@ -521,7 +427,7 @@ tapbatch_remote_running(struct tapbatch_remote *remote)
 }
 
 int
-tapbatch_remote_get(struct tapbatch_remote *remote, struct tapbatch_remote_state *state)
+tapbatch_remote_get(struct tapbatch_remote *remote, struct tapbatch_iface *state)
 {
 	int ret;
 
@@ -587,7 +493,7 @@ tapbatch_remote_set_mac(struct tapbatch_remote *remote, const struct rte_ether_a
 int
 tapbatch_remote_set_mtu(struct tapbatch_remote *remote, uint32_t mtu)
 {
-	struct tapbatch_remote_state state;
+	struct tapbatch_iface state;
 	char what[64];
 	int ret;
 

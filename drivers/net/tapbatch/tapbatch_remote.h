@@ -19,6 +19,7 @@
 #include <rte_ether.h>
 
 #include "tapbatch_link.h"
+#include "tapbatch_netlink.h"
 
 /* Private to one process; its functions may be called by several threads. */
 struct tapbatch_remote {
@@ -46,13 +47,6 @@ struct tapbatch_remote {
 	uint32_t found_mtu;
 };
 
-struct tapbatch_remote_state {
-	bool up;      /* IFF_UP */
-	bool running; /* up and with carrier */
-	uint32_t mtu; /* bytes */
-	struct rte_ether_addr mac;
-};
-
 /* For an object that is not opened, so that it can be closed. */
 #define TAPBATCH_REMOTE_NONE \
 	((struct tapbatch_remote){ .lock = PTHREAD_MUTEX_INITIALIZER, .members = -1 })
@@ -67,7 +61,7 @@ struct tapbatch_remote_state {
  * @return 0, or a negative errno (-EBUSY: it serves another port); nothing to close then
  */
 int tapbatch_remote_open(struct tapbatch_remote *remote, const char *device, const char *name,
-			 const struct tapbatch_link *tap, struct tapbatch_remote_state *state);
+			 const struct tapbatch_link *tap, struct tapbatch_iface *state);
 
 /*
  * Undoes all: redirection, addresses, modes; and MTU, address and IFF_UP as far as nobody
@@ -114,7 +108,7 @@ unsigned int tapbatch_remote_news(const struct tapbatch_remote *remote,
 /* Whether frames pass: it is redirected, up and has carrier. True without a remote. */
 bool tapbatch_remote_running(struct tapbatch_remote *remote);
 /* What the kernel says of it; no message. -ENODEV: gone, or there is no remote. */
-int tapbatch_remote_get(struct tapbatch_remote *remote, struct tapbatch_remote_state *state);
+int tapbatch_remote_get(struct tapbatch_remote *remote, struct tapbatch_iface *state);
 
 /* Frames that were sent and that the remote did not take, since it was opened. */
 uint64_t tapbatch_remote_lost(struct tapbatch_remote *remote, const struct tapbatch_link *tap);

@@ -10,8 +10,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/ethtool.h>
-#include <linux/if_link.h>
-#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if_arp.h>
 #include <string.h>
@@ -132,73 +130,19 @@ set_iff(int fd, const char *name, bool l3_only, bool multi_queue)
 	return ioctl(fd, TUNSETIFF, &ifr) == 0 ? 0 : -errno;
 }
 
-/* Queues of an interface, ours among them, as the kernel counts them; 0 if it does not
- * tell.
- */
-struct tun_queues {
-	uint32_t attached;
-	uint32_t detached;
-};
-
-static int
-read_tun_attribute(const struct nlattr *attr, void *data)
-{
-	struct tun_queues *queues = data;
-
-	if (mnl_attr_get_type(attr) == IFLA_TUN_NUM_QUEUES &&
-	    mnl_attr_validate(attr, MNL_TYPE_U32) == 0)
-		queues->attached = mnl_attr_get_u32(attr);
-	if (mnl_attr_get_type(attr) == IFLA_TUN_NUM_DISABLED_QUEUES &&
-	    mnl_attr_validate(attr, MNL_TYPE_U32) == 0)
-		queues->detached = mnl_attr_get_u32(attr);
-	return MNL_CB_OK;
-}
-
-static int
-read_link_kind(const struct nlattr *attr, void *data)
-{
-	if (mnl_attr_get_type(attr) == IFLA_INFO_DATA)
-		mnl_attr_parse_nested(attr, read_tun_attribute, data);
-	return MNL_CB_OK;
-}
-
-static int
-read_link_attribute(const struct nlattr *attr, void *data)
-{
-	if (mnl_attr_get_type(attr) == IFLA_LINKINFO)
-		mnl_attr_parse_nested(attr, read_link_kind, data);
-	return MNL_CB_OK;
-}
-
-static int
-read_link(const struct nlmsghdr *nlh, void *data)
-{
-	if (nlh->nlmsg_type != RTM_NEWLINK)
-		return MNL_CB_OK;
-	mnl_attr_parse(nlh, sizeof(struct ifinfomsg), read_link_attribute, data);
-	return MNL_CB_STOP;
-}
-
-static struct tun_queues
+/* Queues of an interface, ours among them; 0: it has one, or the kernel does not tell. */
+static uint32_t
 count_queues(const char *name)
 {
 	struct mnl_socket *socket = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
-	struct tun_queues queues = { 0 };
-	struct ifinfomsg *info;
-	struct nlmsghdr *nlh;
-	char buffer[256];
+	struct tapbatch_iface iface = { 0 };
 
 	if (socket == NULL)
-		return queues;
-	nlh = mnl_nlmsg_put_header(buffer);
-	nlh->nlmsg_type = RTM_GETLINK;
-	nlh->nlmsg_flags = NLM_F_REQUEST;
-	info = mnl_nlmsg_put_extra_header(nlh, sizeof(*info));
-	info->ifi_index = (int)if_nametoindex(name);
+		return 0;
 	if (mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) == 0)
-		tapbatch_netlink_talk(socket, nlh, read_link, &queues);
+		tapbatch_netlink_get_link(socket, if_nametoindex(name), &iface);
 	mnl_socket_close(socket);
-	return queues;
+	return iface.queues;
 }
 
 /* Somebody else's queues would take a part of the packets, and whoever attached first
@@ -208,15 +152,11 @@ static int
 check_alone(const char *device, int fd)
 {
 	const unsigned int wanted = IFF_NO_PI | IFF_VNET_HDR;
-	struct tun_queues queues;
 	struct ifreq ifr = { 0 };
-	uint32_t others;
 
 	if (ioctl(fd, TUNGETIFF, &ifr) != 0)
 		return -errno;
-	queues = count_queues(ifr.ifr_name);
-	others = queues.attached + queues.detached;
-	if (others > 1 || ((unsigned int)ifr.ifr_flags & wanted) != wanted) {
+	if (count_queues(ifr.ifr_name) > 1 || ((unsigned int)ifr.ifr_flags & wanted) != wanted) {
 		TAPBATCH_LOG(
 			ERR,
 			"%s: iface=%s is in use: another process, or port, holds queues of it; "
