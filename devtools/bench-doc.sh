@@ -11,6 +11,6 @@ from=${1:-${TAPBATCH_BUILD:-build}/bench}
 [ -f "$from/results.json" ] || die "there is no $from/results.json, run make bench first"
 rm -rf doc/report
 mkdir -p doc/report
-cp "$from"/report.md "$from"/results.json "$from"/*.svg doc/report/
-/usr/bin/python3 devtools/bench-readme.py doc/report/results.json README.md
+cp "$from"/report.md "$from"/*.svg doc/report/
+/usr/bin/python3 devtools/bench-readme.py "$from/results.json" README.md
 say "doc/report and README.md are of $from now"
