@@ -10,8 +10,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include <rte_cycles.h>
+
 #include "tapbatch.h"
 #include "tapbatch_log.h"
+
+#define NEWS_WAIT_US 100 /* between two looks at whether the callback has returned */
 
 /* What somebody else has set on one of the two interfaces is set on the other one, or
  * taken back there if that one refuses. Returns whether the port has a new MTU.
@@ -128,11 +132,14 @@ tapbatch_news_remove(struct rte_eth_dev *dev)
 
 	if (local->news_handle != NULL) {
 		/* -EAGAIN: the callback is running; here, if an application closes a port when
-		 * it is told of an event.
+		 * it is told of an event. Else its thread may need this CPU to return.
 		 */
-		do {
+		for (;;) {
 			ret = rte_intr_callback_unregister(local->news_handle, handle_news, dev);
-		} while (ret == -EAGAIN && !rte_thread_is_intr());
+			if (ret != -EAGAIN || rte_thread_is_intr())
+				break;
+			rte_delay_us_sleep(NEWS_WAIT_US);
+		}
 		if (ret == -EAGAIN)
 			rte_intr_callback_unregister_pending(local->news_handle, handle_news, dev,
 							     NULL);
