@@ -10,6 +10,7 @@ is that the bridge, and its other guests, live on.
 """
 
 import array
+import ctypes
 import mmap
 import os
 import random
@@ -103,7 +104,9 @@ class Guest:
         at = self.base(ring) + 0x2000
         struct.pack_into("<H", self.mem, at + 4 + 2 * (self.avail[ring] % RING), head)
         self.avail[ring] = (self.avail[ring] + 1) & 0xFFFF
-        struct.pack_into("<H", self.mem, at + 2, self.avail[ring] if idx is None else idx)
+        # In one store: struct.pack_into() writes zeros first, and who polls sees them.
+        index = ctypes.c_uint16.from_buffer(self.mem, at + 2)
+        index.value = self.avail[ring] if idx is None else idx
         os.eventfd_write(self.kicks[ring], 1)
 
     def put(self, offset, data):
