@@ -38,7 +38,10 @@ BRIDGE = [
     ("64 bytes, host to guest", "bridge", "64 B to guest", "rx_mpps", 1, "M/s", 2),
     ("64 bytes, guest to host", "bridge", "64 B to host", "rx_mpps", 1, "M/s", 2),
     ("the same, one flow", "bridge", "1 flow, to host", "rx_mpps", 1, "M/s", 2),
-    ("TCP, kernel to kernel", "bridge", "TCP to guest", "stream_gbps", 1, "Gb/s", 2),
+    ("TCP, kernel to kernel, `net_tapbatch` in the guest", "bridge", "TCP to guest", "stream_gbps",
+     1, "Gb/s", 2),
+    ("the same, but `net_tap` in the guest of `testpmd`", "bridge", "TCP, own guest", "stream_gbps",
+     1, "Gb/s", 2),
 ]
 
 

@@ -263,4 +263,7 @@ build_bridge(struct case_list *list)
 	list->main = M_STREAM_GBPS;
 	for (size_t i = 0; list->drivers[i] != NULL; i++)
 		add_forwarded(list, i, "TCP to guest", &run, false);
+	run.own_guest = true;
+	for (size_t i = 0; list->drivers[i] != NULL; i++)
+		add_forwarded(list, i, "TCP, own guest", &run, false);
 }

@@ -189,6 +189,16 @@ forwarder_start_vhost(struct forwarder *f, const struct run *run, const struct r
 	return finish_testpmd(f, &a, run, s);
 }
 
+/* What the guest forwards to. */
+static const struct driver *
+guest_tap(const struct run *run)
+{
+	const char *vdev = run->forwarder->vdev;
+	bool other = run->own_guest && vdev != NULL && strstr(vdev, "net_tapbatch") == NULL;
+
+	return driver_find(other ? "net_tap" : "tapbatch");
+}
+
 bool
 forwarder_start_guest(struct forwarder *f, const struct run *run, const struct run_times *times,
 		      const char *iface, struct sample *s)
@@ -201,7 +211,7 @@ forwarder_start_guest(struct forwarder *f, const struct run *run, const struct r
 	run_make_job(&job, run, &driver_guest, ROLE_FORWARD, f->socket, "", times->tx_core);
 	job.burst = 64;
 	job.nap_us = GUEST_NAP_US;
-	snprintf(job.peer_vdev, sizeof(job.peer_vdev), "net_tapbatch0,iface=%s", iface);
+	driver_vdev(guest_tap(run), job.peer_vdev, sizeof(job.peer_vdev), 0, iface, "");
 	snprintf(job.plugin, sizeof(job.plugin), "%s", driver_plugin());
 	if (!worker_start(&f->guest, "guest", &job))
 		return run_fail(s, RUN_FAILED, "guest does not start");

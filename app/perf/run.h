@@ -56,9 +56,10 @@ struct run {
 	bool kernel_cuts; /* the receiver's interface is given no superframes */
 	bool icmp;
 	bool udp_stream;
-	bool ipv6;     /* the stream's addresses */
-	uint16_t load; /* echo: datagrams that each request must queue behind */
-	bool offloads; /* stream: LRO and TSO on the forwarder's ports */
+	bool ipv6;      /* the stream's addresses */
+	bool own_guest; /* the guest's tap is of the forwarder's driver, else of net_tapbatch */
+	uint16_t load;  /* echo: datagrams that each request must queue behind */
+	bool offloads;  /* stream: LRO and TSO on the forwarder's ports */
 	enum run_losses losses;
 };
 

@@ -27,4 +27,5 @@ END
 is_between "64 bytes to the guest: well above testpmd" "$(ratio "64 B to guest")" 1.3 1000
 is_between "64 bytes from the guest: no slower than testpmd" "$(ratio "64 B to host")" 0.8 1000
 is_between "TCP with superframes: several times testpmd" "$(ratio "TCP to guest")" 2 1000
+is_between "... many times, if net_tap is in testpmd's guest, too" "$(ratio "TCP, own guest")" 4 1000
 done_testing
