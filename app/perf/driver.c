@@ -32,6 +32,8 @@ static const struct driver drivers[] = {
 	  "net_virtio_user%u,path=/dev/vhost-net,iface=%s,queue_size=1024",
 	  "virtio-user over vhost-net", false, false },
 	{ "raw-rw", DRIVER_RAW, BACKEND_RW, NULL, "writev() and readv(), no DPDK", true, false },
+	{ "raw-threaded", DRIVER_RAW, BACKEND_THREADED, NULL,
+	  "raw-rw in a process of two threads, as DPDK's have", true, true },
 	{ "raw-uring", DRIVER_RAW, BACKEND_URING, NULL, "io_uring in batches, no DPDK", true,
 	  true },
 	{ "raw-superframe", DRIVER_RAW, BACKEND_SUPERFRAME, NULL,

@@ -13,7 +13,7 @@
 static const char *const all_drivers[] = {
 	"tapbatch", "tapbatch-uring", "tapbatch-rw", "tapbatch-vhost",
 	"net_tap",  "net_af_packet",  "net_af_xdp",  "net_virtio_user",
-	"raw-rw",   "raw-uring",      NULL,
+	"raw-rw",   "raw-threaded",   "raw-uring",   NULL,
 };
 static const char *const dequeue_drivers[] = { "tapbatch", NULL };
 static const char *const our_drivers[] = { "tapbatch", "tapbatch-uring", NULL };

@@ -36,6 +36,7 @@ enum job_backend {
 	BACKEND_RW,         /* writev() and readv() on a tap, one packet each */
 	BACKEND_URING,      /* io_uring on a tap, a burst per submission */
 	BACKEND_SUPERFRAME, /* write() and read() of superframes, vnet header by hand */
+	BACKEND_THREADED,   /* BACKEND_RW in a process of two threads */
 };
 
 /* What is sent, and so what is expected. */

@@ -31,6 +31,7 @@ COLOURS = {
     "net_af_xdp": "#CC79A7",
     "net_virtio_user": "#F0E442",
     "raw-rw": "#888888",
+    "raw-threaded": "#aaaaaa",
     "raw-uring": "#555555",
     "raw-superframe": "#222222",
     "net_null": "#009E73",

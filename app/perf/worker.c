@@ -8,6 +8,7 @@
  */
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -209,18 +210,28 @@ worker_drained(struct worker *w, bool idle)
 	return now > RTE_MAX(w->times.start, w->times.stop) + quiet_ns(w);
 }
 
+static void *
+idle_thread(void *unused)
+{
+	for (;;)
+		pause();
+	return unused;
+}
+
 static bool
 run(struct worker *w)
 {
-	static bool (*const role[][4])(struct worker *) = {
-		[ROLE_SEND] = { send_dpdk, send_rw, send_uring, send_superframe },
-		[ROLE_RECEIVE] = { receive_dpdk, receive_rw, receive_uring, receive_superframe },
-		[ROLE_ECHO] = { echo_dpdk, echo_rw, NULL, NULL },
-		[ROLE_CLIENT] = { client, client, client, client },
-		[ROLE_FORWARD] = { forward_dpdk, NULL, NULL, forward_superframe },
-		[ROLE_PORT] = { port_dpdk, NULL, NULL, NULL },
+	static bool (*const role[][5])(struct worker *) = {
+		[ROLE_SEND] = { send_dpdk, send_rw, send_uring, send_superframe, send_rw },
+		[ROLE_RECEIVE] = { receive_dpdk, receive_rw, receive_uring, receive_superframe,
+				   receive_rw },
+		[ROLE_ECHO] = { echo_dpdk, echo_rw, NULL, NULL, echo_rw },
+		[ROLE_CLIENT] = { client, client, client, client, client },
+		[ROLE_FORWARD] = { forward_dpdk, NULL, NULL, forward_superframe, NULL },
+		[ROLE_PORT] = { port_dpdk, NULL, NULL, NULL, NULL },
 	};
 	bool (*start)(struct worker *) = role[w->job.role][w->job.backend];
+	pthread_t thread;
 	cpu_set_t cores;
 
 	if (start == NULL)
@@ -230,6 +241,12 @@ run(struct worker *w)
 	prctl(PR_SET_TIMERSLACK, 1000); /* naps are short */
 	if (sched_setaffinity(0, sizeof(cores), &cores) < 0)
 		return worker_fail(w, "core %d cannot be used: %s", w->job.core, strerror(errno));
+	/* Where threads share descriptors, each system call on one counts its users
+	 * (fdget() in fs/file.c). EAL's processes have such threads.
+	 */
+	if (w->job.backend == BACKEND_THREADED &&
+	    pthread_create(&thread, NULL, idle_thread, NULL) != 0)
+		return worker_fail(w, "no second thread: %s", strerror(errno));
 	return start(w);
 }
 
