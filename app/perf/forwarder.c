@@ -159,6 +159,13 @@ forwarder_start(struct forwarder *f, const struct run *run, const struct run_tim
 	return finish_testpmd(f, &a, run, s);
 }
 
+/* Whether a program that forwards does so on a tap of ours, as the bridge always does. */
+static bool
+uses_tapbatch(const struct driver *d)
+{
+	return d->vdev == NULL || strstr(d->vdev, "net_tapbatch") != NULL;
+}
+
 bool
 forwarder_start_vhost(struct forwarder *f, const struct run *run, const struct run_times *times,
 		      const char *iface, struct sample *s)
@@ -182,7 +189,7 @@ forwarder_start_vhost(struct forwarder *f, const struct run *run, const struct r
 	begin_testpmd(&a, times);
 	add_vdev(&a, run->forwarder, 0, iface, "");
 	snprintf(add_text(&a), sizeof(a.text[0]), "--vdev=net_vhost0,iface=%s", f->socket);
-	if (strstr(run->forwarder->vdev, "net_tapbatch") != NULL) {
+	if (uses_tapbatch(run->forwarder)) {
 		add(&a, "-d");
 		add(&a, driver_plugin());
 	}
@@ -193,10 +200,8 @@ forwarder_start_vhost(struct forwarder *f, const struct run *run, const struct r
 static const struct driver *
 guest_tap(const struct run *run)
 {
-	const char *vdev = run->forwarder->vdev;
-	bool other = run->own_guest && vdev != NULL && strstr(vdev, "net_tapbatch") == NULL;
-
-	return driver_find(other ? "net_tap" : "tapbatch");
+	return driver_find(run->own_guest && !uses_tapbatch(run->forwarder) ? "net_tap" :
+									      "tapbatch");
 }
 
 bool

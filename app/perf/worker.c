@@ -221,18 +221,20 @@ idle_thread(void *unused)
 static bool
 run(struct worker *w)
 {
-	static bool (*const role[][5])(struct worker *) = {
-		[ROLE_SEND] = { send_dpdk, send_rw, send_uring, send_superframe, send_rw },
-		[ROLE_RECEIVE] = { receive_dpdk, receive_rw, receive_uring, receive_superframe,
-				   receive_rw },
-		[ROLE_ECHO] = { echo_dpdk, echo_rw, NULL, NULL, echo_rw },
-		[ROLE_CLIENT] = { client, client, client, client, client },
-		[ROLE_FORWARD] = { forward_dpdk, NULL, NULL, forward_superframe, NULL },
-		[ROLE_PORT] = { port_dpdk, NULL, NULL, NULL, NULL },
+	static bool (*const role[][4])(struct worker *) = {
+		[ROLE_SEND] = { send_dpdk, send_rw, send_uring, send_superframe },
+		[ROLE_RECEIVE] = { receive_dpdk, receive_rw, receive_uring, receive_superframe },
+		[ROLE_ECHO] = { echo_dpdk, echo_rw, NULL, NULL },
+		[ROLE_CLIENT] = { client, client, client, client },
+		[ROLE_FORWARD] = { forward_dpdk, NULL, NULL, forward_superframe },
+		[ROLE_PORT] = { port_dpdk, NULL, NULL, NULL },
 	};
-	bool (*start)(struct worker *) = role[w->job.role][w->job.backend];
+	bool threaded = w->job.backend == BACKEND_THREADED;
+	enum job_backend backend = threaded ? BACKEND_RW : w->job.backend;
+	bool (*start)(struct worker *) = role[w->job.role][backend];
 	pthread_t thread;
 	cpu_set_t cores;
+	int ret;
 
 	if (start == NULL)
 		return worker_fail(w, "no such role with this back-end");
@@ -244,9 +246,8 @@ run(struct worker *w)
 	/* Where threads share descriptors, each system call on one counts its users
 	 * (fdget() in fs/file.c). EAL's processes have such threads.
 	 */
-	if (w->job.backend == BACKEND_THREADED &&
-	    pthread_create(&thread, NULL, idle_thread, NULL) != 0)
-		return worker_fail(w, "no second thread: %s", strerror(errno));
+	if (threaded && (ret = pthread_create(&thread, NULL, idle_thread, NULL)) != 0)
+		return worker_fail(w, "no second thread: %s", strerror(ret));
 	return start(w);
 }
 

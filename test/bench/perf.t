@@ -108,7 +108,7 @@ done
 
 # What a quick run leaves out.
 ok "slower ways run, too" "$PERF" --quick -s 0.1 -e pps,reader --json "$out.json" \
-	-d tapbatch-uring,tapbatch-rw,net_af_packet,raw-uring
+	-d tapbatch-uring,tapbatch-rw,net_af_packet,raw-uring,raw-threaded
 is "slower ways: every packet is accounted for" "$(complaints "$out.json")" ""
 
 ok "several threads" "$PERF" --quick -s 0.1 -e scale --threads 2 --json "$out.json"
