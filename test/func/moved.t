@@ -80,8 +80,7 @@ done
 netns_add left right
 works "testpmd starts" forward_start ''
 ip -n left link del left
-sleep 0.2
-ok "testpmd runs on" job_alive fwd
+ok "testpmd goes on" wait_for 10 forward_goes_on
 ok "and still answers" testpmd fwd "show port info all"
 works "and quits" testpmd_stop fwd || true
 done_testing
