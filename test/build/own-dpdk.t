@@ -26,6 +26,18 @@ ok "Debian's testpmd loads it" in_debian "$pmd"
 
 ok "the header of the driver's functions is installed" \
 	test -f "$work/inst/include/rte_pmd_tapbatch.h"
+libdir=$(dirname "$(find "$work/inst" -maxdepth 3 -name librte_net_tapbatch.so)")
+link_example() {
+	PKG_CONFIG_PATH=$libdir/pkgconfig:$PKG_CONFIG_PATH make -C examples/icmp_echo CFLAGS='-O2 -Wall -Wextra -Werror'
+}
+ok "an application outside of the project is built with pkg-config" link_example
+runs_linked() {
+	LD_LIBRARY_PATH=$libdir:$LD_LIBRARY_PATH timeout -s INT 3 examples/icmp_echo/icmp_echo -l 0 --no-huge \
+		-m 64 --no-pci --no-shconf --no-telemetry >"$TEST_TMP/echo" 2>&1 || [ $? -eq 124 ]
+	cat "$TEST_TMP/echo"
+	grep -q '^Answering pings' "$TEST_TMP/echo"
+}
+ok "and runs, having the driver without -d" runs_linked
 
 # All packages that pkg-config knows but one.
 mkdir "$work/pc"
