@@ -34,6 +34,8 @@ static const struct driver drivers[] = {
 	{ "raw-rw", DRIVER_RAW, BACKEND_RW, NULL, "writev() and readv(), no DPDK", true, false },
 	{ "raw-threaded", DRIVER_RAW, BACKEND_THREADED, NULL,
 	  "raw-rw in a process of two threads, as DPDK's have", true, true },
+	{ "raw-vnet", DRIVER_RAW, BACKEND_VNET, NULL,
+	  "raw-threaded with virtio headers, as drivers with offloads need", true, true },
 	{ "raw-uring", DRIVER_RAW, BACKEND_URING, NULL, "io_uring in batches, no DPDK", true,
 	  true },
 	{ "raw-superframe", DRIVER_RAW, BACKEND_SUPERFRAME, NULL,

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "distance.h"
 #include "experiment.h"
 #include "process.h"
 #include "worker.h"
@@ -139,6 +140,7 @@ run_case(struct perf_case *c, const struct run_times *times, bool quick)
 
 		c->run.traffic.mark = (uint16_t)(0x7462 + mark++);
 		run_once(&c->run, times, &again);
+		again.value[M_LINE_NS] = distance_ns(times->tx_core, times->rx_core);
 		if (again.status != RUN_OK && again.status != RUN_UNSUPPORTED && c->repeated++ == 0)
 			snprintf(c->repeated_why, sizeof(c->repeated_why), "%.*s",
 				 (int)sizeof(c->repeated_why) - 1, again.why);

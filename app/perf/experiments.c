@@ -13,7 +13,8 @@
 static const char *const all_drivers[] = {
 	"tapbatch", "tapbatch-uring", "tapbatch-rw", "tapbatch-vhost",
 	"net_tap",  "net_af_packet",  "net_af_xdp",  "net_virtio_user",
-	"raw-rw",   "raw-threaded",   "raw-uring",   NULL,
+	"raw-rw",   "raw-threaded",   "raw-vnet",    "raw-uring",
+	NULL,
 };
 static const char *const dequeue_drivers[] = { "tapbatch", NULL };
 static const char *const our_drivers[] = { "tapbatch", "tapbatch-uring", NULL };

@@ -37,6 +37,7 @@ enum job_backend {
 	BACKEND_URING,      /* io_uring on a tap, a burst per submission */
 	BACKEND_SUPERFRAME, /* write() and read() of superframes, vnet header by hand */
 	BACKEND_THREADED,   /* BACKEND_RW in a process of two threads */
+	BACKEND_VNET,       /* BACKEND_THREADED with a virtio header before each packet */
 };
 
 /* What is sent, and so what is expected. */

@@ -43,6 +43,7 @@ const struct metric_info metric_info[METRICS] = {
 	[M_SWITCHES] = { "switches_per_s", "switches", "1/s", 0 },
 	[M_CPU_PCT] = { "rx_cpu_percent", "rx busy", "%", 0 },
 	[M_CORE_PCT] = { "core_share_percent", "core", "%", 0 },
+	[M_LINE_NS] = { "cache_line_ns", "line", "ns", 0 },
 	[M_RTT_50] = { "rtt_p50_us", "median", "us", 1 },
 	[M_RTT_90] = { "rtt_p90_us", "90 %", "us", 1 },
 	[M_RTT_99] = { "rtt_p99_us", "99 %", "us", 1 },

@@ -43,6 +43,7 @@ enum metric {
 	M_SWITCHES,  /* voluntary context switches of the receiver per second */
 	M_CPU_PCT,   /* receiver's CPU time in the window */
 	M_CORE_PCT,  /* of its core, that the worse off of two polling workers had */
+	M_LINE_NS,   /* for a cache line from the sender's core to the receiver's */
 	M_RTT_50,    /* round trips, microseconds */
 	M_RTT_90,
 	M_RTT_99,

@@ -12,27 +12,33 @@
 #include "packet.h"
 #include "raw.h"
 
+static size_t
+header_len(const struct worker *w)
+{
+	return w->job.backend == BACKEND_VNET ? sizeof(struct raw_vnet_hdr) : 0;
+}
+
 bool
 send_rw(struct worker *w)
 {
-	static uint8_t frame[RAW_SUPERFRAME_ROOM];
+	static uint8_t room[RAW_SUPERFRAME_ROOM];
 	static struct generator g;
+	const size_t header = header_len(w);
+	uint8_t *frame = room + header;
 	const char *why = generator_init(&g, &w->job.traffic);
 	int fd;
 
 	if (why != NULL)
 		return worker_fail(w, "%s", why);
-	fd = raw_open(w, w->job.iface, false, false);
+	fd = raw_open(w, w->job.iface, header > 0, false);
 	if (fd < 0 || !worker_ready(w))
 		return false;
 	packet_fill(frame, g.max_size);
 	worker_begin(w);
 	while (!worker_over(w)) {
 		for (uint16_t i = 0; i < w->job.burst; i++) {
-			struct iovec iov = {
-				.iov_base = frame,
-				.iov_len = generator_next(&g, frame),
-			};
+			uint32_t len = generator_next(&g, frame);
+			struct iovec iov = { .iov_base = room, .iov_len = header + len };
 
 			while (writev(fd, &iov, 1) < 0) {
 				if (errno != EAGAIN && errno != ENOBUFS)
@@ -42,7 +48,7 @@ send_rw(struct worker *w)
 			}
 			w->count.calls++;
 			w->count.packets++;
-			w->count.bytes += iov.iov_len;
+			w->count.bytes += len;
 		}
 	}
 	return true;
@@ -51,10 +57,11 @@ send_rw(struct worker *w)
 bool
 receive_rw(struct worker *w)
 {
-	static uint8_t frame[RAW_SUPERFRAME_ROOM];
+	static uint8_t room[RAW_SUPERFRAME_ROOM];
 	static struct checker check;
-	struct iovec iov = { .iov_base = frame, .iov_len = sizeof(frame) };
-	int fd = raw_open(w, w->job.iface, false, false);
+	const size_t header = header_len(w);
+	struct iovec iov = { .iov_base = room, .iov_len = sizeof(room) };
+	int fd = raw_open(w, w->job.iface, header > 0, false);
 	bool idle = true;
 
 	checker_init(&check, &w->job.traffic);
@@ -75,7 +82,9 @@ receive_rw(struct worker *w)
 			}
 			idle = false;
 			w->count.calls++;
-			if (checker_packet(&check, frame, (uint32_t)len, (uint32_t)len)) {
+			len -= (ssize_t)header;
+			if (len > 0 &&
+			    checker_packet(&check, room + header, (uint32_t)len, (uint32_t)len)) {
 				w->count.packets++;
 				w->count.bytes += (uint64_t)len;
 			}

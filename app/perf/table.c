@@ -104,6 +104,29 @@ row(const struct experiment *e, const struct case_list *list, const struct perf_
 		printf("  ^ only %zu of %zu runs count: %s\n", main.n, c->nb_samples, why);
 }
 
+/* Where a host moves virtual CPUs about, rows may be of what are different machines. */
+static void
+core_notes(const struct case_list *list)
+{
+	double nearest = INFINITY, farthest = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		struct summary s = case_summary(&list->cases[i], M_LINE_NS);
+
+		if (s.n > 0) {
+			nearest = fmin(nearest, s.min);
+			farthest = fmax(farthest, s.max);
+		}
+	}
+	if (farthest == 0)
+		return;
+	printf("\n  a cache line takes %.0f to %.0f ns from one core to the other", nearest,
+	       farthest);
+	if (farthest > 2 * nearest)
+		printf(": they were moved about,\n  compare rows of the same run only");
+	printf("\n");
+}
+
 /* What takes from the worth of the figures above. */
 static void
 notes(const struct experiment *e, const struct case_list *list)
@@ -120,6 +143,7 @@ notes(const struct experiment *e, const struct case_list *list)
 		if (n > 0)
 			least = fmin(least, case_summary(c, M_CORE_PCT).min);
 	}
+	core_notes(list);
 	for (int i = 0; experiment_column(e, i) != METRICS; i++) {
 		if (experiment_column(e, i) == M_WAKEUPS)
 			printf("\n  wake-ups: of the receiving thread, by tracepoint "

@@ -229,7 +229,7 @@ run(struct worker *w)
 		[ROLE_FORWARD] = { forward_dpdk, NULL, NULL, forward_superframe },
 		[ROLE_PORT] = { port_dpdk, NULL, NULL, NULL },
 	};
-	bool threaded = w->job.backend == BACKEND_THREADED;
+	bool threaded = w->job.backend == BACKEND_THREADED || w->job.backend == BACKEND_VNET;
 	enum job_backend backend = threaded ? BACKEND_RW : w->job.backend;
 	bool (*start)(struct worker *) = role[w->job.role][backend];
 	pthread_t thread;

@@ -108,11 +108,22 @@ done
 
 # What a quick run leaves out.
 ok "slower ways run, too" "$PERF" --quick -s 0.1 -e pps,reader --json "$out.json" \
-	-d tapbatch-uring,tapbatch-rw,net_af_packet,raw-uring,raw-threaded
+	-d tapbatch-uring,tapbatch-rw,net_af_packet,raw-uring,raw-threaded,raw-vnet
 is "slower ways: every packet is accounted for" "$(complaints "$out.json")" ""
 
 ok "several threads" "$PERF" --quick -s 0.1 -e scale --threads 2 --json "$out.json"
 is "several threads: every packet is accounted for" "$(complaints "$out.json")" ""
+
+# How far apart the cores were, if there are two.
+for cores in 0,1 0,0; do
+	ok "cores $cores: a run" "$PERF" --quick -s 0.1 -e pps -d tapbatch --cores $cores --json "$out.json"
+	is "cores $cores: the time of a cache line between them" "$(/usr/bin/python3 -c '
+import json, sys
+m = json.load(open(sys.argv[1]))["experiments"][0]["cases"][0]["metrics"].get("cache_line_ns")
+print("none" if m is None else "some" if 5 < m["median"] < 5000 else m)
+' "$out.json")" "$([ $cores = 0,0 ] && echo none || echo some)"
+done
+like "the table says it, too" "$(cat "$out.txt")" 'a cache line takes [0-9]+ to [0-9]+ ns'
 
 # Repetitions are left out where there is no time for them, the first never.
 ok "a budget of seconds" "$PERF" -e generator --budget 0.01 --json "$out.json"
