@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Installs the Debian packages that a group of commands needs; does nothing, and
-# asks no network, where they are there already.
+# Installs the Debian packages that a group of commands needs, and unpacks the kernel of
+# the test VMs; does nothing, and asks no network, where they are there already.
 #   install-packages.sh build|test|bench|doc|vm ...
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -31,8 +31,15 @@ for p in "${wanted[@]}"; do
 	[ "$(dpkg-query -W -f '${db:Status-Abbrev}' "$p" 2>/dev/null || true)" = 'ii ' ] ||
 		missing+=("$p")
 done
-[ ${#missing[@]} -eq 0 ] && exit 0
+# Tests have a network namespace of their own, where none could be fetched.
+fetch_kernel() {
+	case " $* " in *' vm '*) bash "$TOP/test/vm/fetch-kernel.sh" >/dev/null ;; esac
+}
 
+if [ ${#missing[@]} -eq 0 ]; then
+	fetch_kernel "$@"
+	exit
+fi
 [ "$(id -u)" = 0 ] ||
 	die "these Debian packages are missing and only root can install them: ${missing[*]}"
 say "installing: ${missing[*]}"
@@ -46,3 +53,4 @@ apt-get -q update >"$log" 2>&1 ||
 	say "apt-get update failed, trying with the lists there are: $(tail -n 3 "$log")"
 apt-get -qy -o DPkg::Lock::Timeout=600 install --no-install-recommends "${missing[@]}" \
 	>"$log" 2>&1 || { tail -n 30 "$log" >&2; die "apt-get could not install ${missing[*]}"; }
+fetch_kernel "$@"
