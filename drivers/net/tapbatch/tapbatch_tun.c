@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <rte_cycles.h>
 #include <rte_string_fns.h>
 
 #include "tapbatch_log.h"
@@ -26,6 +27,10 @@
 #include "tapbatch_virtio.h"
 
 #define TUN_PATH "/dev/net/tun"
+
+/* How long to wait for an interface that is held, and between looks. */
+#define RELEASE_MS 1000
+#define RELEASE_STEP_MS 10
 
 static int
 open_tun_file(void)
@@ -145,6 +150,26 @@ count_queues(const char *name)
 	return iface.queues;
 }
 
+/* The kernel takes down the rings of a process that was killed a little after its end, and
+ * until then they hold its queues: whoever starts it again would find the interface taken.
+ */
+static int
+set_iff_when_free(int fd, const char *name, bool l3_only, bool multi_queue)
+{
+	bool last;
+	int ret;
+
+	for (unsigned int ms = 0;; ms += RELEASE_STEP_MS) {
+		last = ms >= RELEASE_MS;
+		if (last || count_queues(name) == 0) {
+			ret = set_iff(fd, name, l3_only, multi_queue);
+			if (last || ret != -EBUSY)
+				return ret;
+		}
+		rte_delay_us_sleep(RELEASE_STEP_MS * 1000);
+	}
+}
+
 /* Somebody else's queues would take a part of the packets, and whoever attached first
  * has decided whether there is a virtio header.
  */
@@ -208,7 +233,8 @@ int
 tapbatch_tun_open(const char *device, const struct tapbatch_args *args, bool *multi_queue,
 		  bool *created)
 {
-	bool existed = strchr(args->iface, '%') == NULL && if_nametoindex(args->iface) != 0;
+	unsigned int index = if_nametoindex(args->iface);
+	bool existed = strchr(args->iface, '%') == NULL && index != 0;
 	int sndbuf = INT_MAX;
 	int fd, ret;
 
@@ -216,13 +242,14 @@ tapbatch_tun_open(const char *device, const struct tapbatch_args *args, bool *mu
 	if (fd < 0)
 		return fd;
 	*multi_queue = true;
-	ret = set_iff(fd, args->iface, args->l3_only, true);
+	ret = existed ? set_iff_when_free(fd, args->iface, args->l3_only, true) :
+			set_iff(fd, args->iface, args->l3_only, true);
 	if (ret == -EINVAL && existed) {
 		/* It may have been made for a single queue; the kernel insists on the
 		 * same answer to that question each time.
 		 */
 		*multi_queue = false;
-		ret = set_iff(fd, args->iface, args->l3_only, false);
+		ret = set_iff_when_free(fd, args->iface, args->l3_only, false);
 	}
 	if (ret != 0) {
 		explain_setiff(device, args, existed, -ret);
@@ -244,7 +271,8 @@ tapbatch_tun_open(const char *device, const struct tapbatch_args *args, bool *mu
 	if (ioctl(fd, TUNSETSNDBUF, &sndbuf) != 0)
 		TAPBATCH_LOG(NOTICE, "%s: the send buffer cannot be made unlimited: %s", device,
 			     strerror(errno));
-	*created = !existed;
+	/* Another one, if it went while it was waited for. */
+	*created = !existed || if_nametoindex(args->iface) != index;
 	return fd;
 }
 
