@@ -19,6 +19,8 @@ for engine in $ENGINES; do
 	ok "$engine: out, in segments of up to 300 bytes" po po out 0 kernel 60 1514 seg=-300
 	ok "$engine: out, UDP in segments of up to 40 bytes" \
 		po po out 0 kernel 60 1514 seg=-40 kind=udp step=3 burst=9
+	ok "$engine: out, in just as many segments as are described at once, and more" \
+		po po out 0 kernel 112 200 seg=1 step=2 whole=17 burst=45
 	ok "$engine: out, one at a time" po po out 0 kernel 60 1514 burst=1 step=11
 	ok "$engine: in, 60 to 1514" po po in 0 kernel 60 1514
 	ok "$engine: in, with a VLAN tag, to 1518" po po in 0 kernel 60 1518 vlan=1

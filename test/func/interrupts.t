@@ -67,5 +67,7 @@ for engine in $ENGINES; do
 	is_between "$engine: some queue wakes" "$(po_value po wait 1000 events)" 1 3
 	po_stop sender || true
 	works "$engine: portool quits" po_stop po || true
+	is "$engine: no descriptor was closed before epoll let go of it" \
+		"$(grep -c 'Error op' "$TEST_TMP/po.log" || true)" 0
 done
 done_testing

@@ -79,7 +79,10 @@ for engine in $ENGINES; do
 	ok "$engine: stop" po po stop 0
 	ok "$engine: all Rx queues started late" po po open 0 rxq=2 txq=2 deferred=0x3
 	ok "$engine: start" po po start 0
+	ok "$engine: stop, with all of them detached" po po stop 0
+	ok "$engine: start" po po start 0
 	ok "$engine: queue 1 starts" po po rxq_start 0 1
+	like "$engine: the link is up" "$(po po link 0)" "^up"
 	ok "$engine: all packets come to it" gets_all 300 1
 	ok "$engine: stop" po po stop 0
 	ok "$engine: 16 Rx queues, 1 Tx queue" po po open 0 rxq=16 txq=1 mbufs=10000

@@ -193,7 +193,9 @@ make_frame(uint8_t *frame, size_t len, char **argv)
 		frame[i] = (uint8_t)below(256);
 }
 
-/* out PORT RAW FROM TO: frames of all sizes from the port to the kernel. */
+/* out PORT RAW FROM TO: frames of all sizes from the port to the kernel. With whole=K every
+ * K-th of a burst is in one segment.
+ */
 static int
 out(char **argv)
 {
@@ -203,6 +205,7 @@ out(char **argv)
 	size_t step = (size_t)arg_number(argv, "step", 1);
 	unsigned int burst = (unsigned int)arg_number(argv, "burst", 32);
 	long seg = arg_number(argv, "seg", 0);
+	unsigned int whole = (unsigned int)arg_number(argv, "whole", 65);
 	static uint8_t sent[64][12000], got[RAWIF_MAX_FRAME];
 	struct rte_mbuf *pkts[64];
 	unsigned int i, n, all = 0;
@@ -217,7 +220,7 @@ out(char **argv)
 		for (n = 0; n < burst && len <= to; n++, len += step) {
 			lens[n] = len;
 			make_frame(sent[n], len, argv);
-			pkts[n] = make_mbuf(sent[n], len, seg);
+			pkts[n] = make_mbuf(sent[n], len, (n + 1) % whole == 0 ? 0 : seg);
 			if (pkts[n] == NULL)
 				break;
 		}
@@ -591,7 +594,7 @@ const struct command data_commands[] = {
 	{ "raw", open_raw, "NAME IFACE [vnet=1]" },
 	{ "tap", open_raw, "NAME IFACE [vnet=1]" },
 	{ "close_raw", close_raw, "NAME" },
-	{ "out", out, "PORT RAW FROM TO [step= burst= seg=BYTES|-RANDOM kind=raw|udp vlan=1]" },
+	{ "out", out, "PORT RAW FROM TO [step= burst= seg=BYTES|-RANDOM whole= kind=raw|udp vlan=1]" },
 	{ "in", in, "PORT RAW FROM TO [step= kind=raw|udp vlan=1]" },
 	{ "tso", tso, "PORT RAW tcp4|tcp6|udp4|udp6 PAYLOAD MSS [seg= vlan=1]" },
 	{ "super", super, "PORT RAW tcp4|tcp6|udp4|udp6 PAYLOAD MSS [vlan=1 burst=]" },

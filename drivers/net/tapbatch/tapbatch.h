@@ -124,7 +124,6 @@ struct tapbatch_txq {
 	uint64_t tuned;          /* the word as it was last taken over */
 	_Atomic uint64_t tuning; /* see tapbatch_tuning.h */
 	bool deferred;
-	bool link_down; /* by rte_eth_dev_set_link_down(): nothing is sent */
 	uint16_t nb_desc;
 	uint64_t offloads;
 	struct tapbatch_coalesce coalesce;
@@ -191,6 +190,7 @@ struct tapbatch_local {
 	struct tapbatch_rx_local *rx[TAPBATCH_MAX_QUEUES];
 	struct tapbatch_tx_io *tx[TAPBATCH_MAX_QUEUES];
 	bool port_opened; /* by the engine */
+	bool tx_down;     /* what is sent is dropped and counted */
 	/* Engine vhost. */
 	int vhost_err; /* eventfd: the kernel, or we, met an error */
 	struct tapbatch_vhost vhost[TAPBATCH_MAX_QUEUES];

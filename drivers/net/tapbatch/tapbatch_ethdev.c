@@ -17,6 +17,7 @@
 
 #include "tapbatch.h"
 #include "tapbatch_log.h"
+#include "tapbatch_vnet.h"
 
 /* What the kernel's interface is doing, or an error once it is gone. */
 static int
@@ -46,6 +47,7 @@ tapbatch_link_update(struct rte_eth_dev *dev, int wait_to_complete)
 	if (get_link_state(dev, &state) == 0) {
 		link.link_speed = state.speed;
 		if (state.running && dev->data->dev_started && !tapbatch_port(dev)->broken &&
+		    !tapbatch_port(dev)->link_down &&
 		    tapbatch_remote_running(&tapbatch_local(dev)->remote))
 			link.link_status = RTE_ETH_LINK_UP;
 	}
@@ -61,7 +63,8 @@ tapbatch_update_carrier(struct rte_eth_dev *dev, bool started)
 	if (ret != 0 && ret != -EBADFD)
 		TAPBATCH_LOG(WARNING, "port %u: the carrier cannot be set: %s", dev->data->port_id,
 			     strerror(-ret));
-	return ret;
+	/* Kernels before 5.0 have no call for it; the port's link does not hang on it. */
+	return ret == -EINVAL ? 0 : ret;
 }
 
 static int
@@ -92,16 +95,9 @@ bring_up(struct rte_eth_dev *dev)
 void
 tapbatch_mark_tx_queues(struct rte_eth_dev *dev)
 {
-	bool link_down = tapbatch_port(dev)->link_down ||
-			 !tapbatch_remote_running(&tapbatch_local(dev)->remote);
-	uint16_t i;
+	struct tapbatch_local *local = tapbatch_local(dev);
 
-	for (i = 0; i < dev->data->nb_tx_queues; i++) {
-		struct tapbatch_txq *txq = dev->data->tx_queues[i];
-
-		if (txq != NULL)
-			txq->link_down = link_down;
-	}
+	local->tx_down = tapbatch_port(dev)->link_down || !tapbatch_remote_running(&local->remote);
 }
 
 /* The application is told at once: news of the carrier come up to a second late. */
@@ -332,9 +328,12 @@ tapbatch_dev_start(struct rte_eth_dev *dev)
 		stop_queues(dev);
 		return ret;
 	}
-	/* Whatever can be wrong with the carrier is told, and is no reason to stop. */
+	/* Whatever can be wrong with the carrier is told, and is no reason to stop. The kernel
+	 * sets it for an interface with queues only, and all of them may have been left
+	 * detached.
+	 */
+	tapbatch_tun_set_attached(local->fds[0], true);
 	tapbatch_update_carrier(dev, true);
-	/* Behind the carrier, which the kernel sets for an interface with queues only. */
 	tapbatch_rx_queues_detach_unread(dev);
 	dev->data->dev_started = 1;
 	tapbatch_mark_tx_queues(dev);
@@ -363,7 +362,7 @@ tapbatch_dev_infos_get(struct rte_eth_dev *dev, struct rte_eth_dev_info *info)
 	info->max_tx_queues = TAPBATCH_MAX_QUEUES;
 	info->min_mtu = RTE_ETHER_MIN_MTU;
 	info->max_mtu = TAPBATCH_MAX_MTU;
-	info->min_rx_bufsize = 0;
+	info->min_rx_bufsize = TAPBATCH_VNET_MAX_HDR;
 	info->max_rx_pktlen = TAPBATCH_MAX_MTU + TAPBATCH_OVERHEAD;
 	info->max_lro_pkt_size = TAPBATCH_MAX_LRO_LEN;
 	info->max_mac_addrs = port->args.l3_only ? 1 : TAPBATCH_MAX_MACS;
@@ -519,6 +518,9 @@ tapbatch_dev_close(struct rte_eth_dev *dev)
 
 	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
 		return 0;
+	/* First what runs in another thread. */
+	if (tapbatch_local(dev) != NULL)
+		tapbatch_news_remove(dev);
 	/* A port that is unplugged may never have been stopped. */
 	tapbatch_rx_intr_remove(dev);
 	for (i = 0; i < dev->data->nb_rx_queues; i++)

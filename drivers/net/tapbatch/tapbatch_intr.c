@@ -56,15 +56,16 @@ tapbatch_rx_intr_remove(struct rte_eth_dev *dev)
 	struct tapbatch_local *local = tapbatch_local(dev);
 	uint16_t i;
 
-	for (i = 0; i < dev->data->nb_rx_queues; i++)
-		if (local->rx[i] != NULL)
-			close_queue(local->rx[i]);
+	/* The application's epoll instances let go of descriptors that are still open. */
 	if (dev->intr_handle != NULL) {
 		rte_intr_free_epoll_fd(dev->intr_handle);
 		rte_intr_vec_list_free(dev->intr_handle);
 		rte_intr_instance_free(dev->intr_handle);
 		dev->intr_handle = NULL;
 	}
+	for (i = 0; i < dev->data->nb_rx_queues; i++)
+		if (local->rx[i] != NULL)
+			close_queue(local->rx[i]);
 }
 
 int

@@ -261,12 +261,13 @@ create_port(struct rte_vdev_device *vdev, const struct tapbatch_args *args,
 		ret = open_remote(dev, name);
 	if (ret == 0)
 		ret = set_initial_mac(dev, name);
-	if (ret == 0)
-		ret = tapbatch_news_install(dev);
 	if (ret == 0 && engine->port_open != NULL) {
 		ret = engine->port_open(dev);
 		local->port_opened = ret == 0;
 	}
+	/* From now on another thread calls the driver. */
+	if (ret == 0)
+		ret = tapbatch_news_install(dev);
 	/* Last: what fails leaves no interface behind. */
 	if (ret == 0 && args->persist)
 		ret = tapbatch_tun_set_persistent(name, local->fds[0]);

@@ -13,12 +13,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <rte_cycles.h>
 #include <rte_malloc.h>
 
 #include "tapbatch.h"
 #include "tapbatch_log.h"
 #include "tapbatch_tuning.h"
 #include "tapbatch_vnet.h"
+
+/* How long a queue that is stopped is read, until it is empty. */
+#define STOP_DRAIN_MS 100
 
 /* Slots' distance in the mapping: as in tapbatch_bufs.c, not a power of two. */
 #define HUGE_PAGE (2u << 20)
@@ -225,7 +229,6 @@ tapbatch_tx_queue_setup(struct rte_eth_dev *dev, uint16_t id, uint16_t nb_desc, 
 	txq->queue_id = id;
 	txq->nb_desc = nb_desc;
 	txq->deferred = conf->tx_deferred_start != 0;
-	txq->link_down = port->link_down;
 	txq->offloads = conf->offloads | dev->data->dev_conf.txmode.offloads;
 	tapbatch_tune(txq, port->args.tx_batched, port->coalesce);
 	txq->coalesce.l3_only = port->args.l3_only;
@@ -301,11 +304,14 @@ others_started(const struct rte_eth_dev *dev, uint16_t id)
 	return false;
 }
 
-/* Counts what the kernel drops with the queue's detachment, and what was read before. */
+/* Counts what the kernel drops with the queue's detachment, and what was read before. Who
+ * sends faster than one can read would keep this from ending, so it has its time.
+ */
 static void
 count_stop_drops(struct tapbatch_local *local, struct tapbatch_rxq *rxq,
 		 struct tapbatch_rx_local *rx)
 {
+	uint64_t end = rte_get_timer_cycles() + rte_get_timer_hz() / (1000 / STOP_DRAIN_MS);
 	uint16_t got;
 
 	rxq->stats.stop_drops += rx->split.done ? 0 : rx->split.nb_left;
@@ -314,7 +320,7 @@ count_stop_drops(struct tapbatch_local *local, struct tapbatch_rxq *rxq,
 	do {
 		got = local->engine->rx(&rx->io, local->engine->nb_slots);
 		rxq->stats.stop_drops += got;
-	} while (got > 0);
+	} while (got > 0 && rte_get_timer_cycles() < end);
 	rx->next = 0;
 	rx->count = 0;
 }
@@ -342,7 +348,7 @@ move_tx_queues(struct rte_eth_dev *dev, uint16_t leaving)
 		}
 		if (k == dev->data->nb_rx_queues || local->fds[j] == io->fd)
 			continue;
-		io->fd = local->fds[j];
+		__atomic_store_n(&io->fd, local->fds[j], __ATOMIC_RELAXED);
 		ret = local->engine->tx_move == NULL ? 0 : local->engine->tx_move(dev, i);
 		if (ret != 0)
 			TAPBATCH_LOG(ERR, "port %u Tx queue %u cannot use another queue file: %s",

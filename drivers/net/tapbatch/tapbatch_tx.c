@@ -41,6 +41,8 @@ describe(struct tapbatch_txq *txq, struct rte_mbuf **pkts, struct tapbatch_frame
 {
 	int n;
 
+	if (unlikely(max == 0))
+		return -1;
 	write->iov = iov;
 	write->result = 0;
 	frame->in_headroom = false;
@@ -333,7 +335,7 @@ tapbatch_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 	struct tapbatch_tx_io *io = local->tx[txq->queue_id];
 	uint16_t done = 0;
 
-	if (unlikely(txq->link_down))
+	if (unlikely(local->tx_down))
 		return tapbatch_tx_drop(txq, pkts, nb_pkts);
 	tapbatch_follow_tuning(txq);
 	while (done < nb_pkts) {

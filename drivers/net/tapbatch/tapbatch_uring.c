@@ -209,6 +209,7 @@ uring_tx(struct tapbatch_tx_io *io, struct tapbatch_write *writes, uint16_t n)
 	unsigned int seen = 0;
 	unsigned int submitted;
 	uint16_t i;
+	int fd;
 
 	/* In a ring, a frame behind one that found no room may still find some: out of
 	 * order. So where the room is limited, one by one.
@@ -218,12 +219,14 @@ uring_tx(struct tapbatch_tx_io *io, struct tapbatch_write *writes, uint16_t n)
 		return;
 	}
 	ring = &io->uring->ring;
-	if (unlikely(io->fd != io->uring->registered_fd)) {
-		if (io_uring_register_files_update(ring, 0, &io->fd, 1) != 1) {
+	/* Another thread may stop the Rx queue whose file this is. */
+	fd = __atomic_load_n(&io->fd, __ATOMIC_RELAXED);
+	if (unlikely(fd != io->uring->registered_fd)) {
+		if (io_uring_register_files_update(ring, 0, &fd, 1) != 1) {
 			tapbatch_rw_tx(io, writes, n);
 			return;
 		}
-		io->uring->registered_fd = io->fd;
+		io->uring->registered_fd = fd;
 	}
 
 	for (i = 0; i < n; i++) {

@@ -101,8 +101,9 @@ count_unsent(struct tapbatch_txq *txq, struct tapbatch_vhost_tx *tx)
 	while (tx->pkts_tail != tx->pkts_head) {
 		struct rte_mbuf *m = tx->pkts[tx->pkts_tail++ & tx->vr.mask];
 
-		txq->stats.packets--;
-		txq->stats.bytes -= m->pkt_len;
+		/* Unless they were reset since. */
+		txq->stats.packets -= txq->stats.packets > 0;
+		txq->stats.bytes -= RTE_MIN(txq->stats.bytes, m->pkt_len);
 		txq->stats.stop_drops++;
 		rte_pktmbuf_free(m);
 	}

@@ -299,7 +299,7 @@ tapbatch_vhost_tx_burst(void *queue, struct rte_mbuf **pkts, uint16_t nb_pkts)
 	if (unlikely(tx == NULL))
 		return 0;
 	tapbatch_vhost_tx_reclaim(txq, tx);
-	if (unlikely(!tx->running || txq->link_down || tapbatch_port(dev)->gone ||
+	if (unlikely(!tx->running || tapbatch_local(dev)->tx_down || tapbatch_port(dev)->gone ||
 		     tapbatch_port(dev)->broken))
 		return tapbatch_tx_drop(txq, pkts, nb_pkts);
 
