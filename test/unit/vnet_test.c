@@ -722,6 +722,91 @@ a_forwarded_packet_keeps_its_open_checksum(void **state)
 	rte_pktmbuf_free(m);
 }
 
+/* A router that lowers the TTL asks for the IPv4 checksum, and knows nothing of the rest. */
+static void
+ipv4_alone_asked_for_leaves_what_was_received(void **state)
+{
+	struct tapbatch_vnet_hdr vnet = { .flags = TAPBATCH_VNET_F_NEEDS_CSUM };
+	struct tapbatch_frame frame;
+	struct rte_mbuf *m;
+
+	(void)state;
+	sf = (struct superframe){ .payload_len = 60 };
+	superframe_build(&sf, 1);
+	vnet.csum_start = sf.l4;
+	vnet.csum_offset = 16;
+	m = make_packet(sf.data, sf.len, sf.len, 0);
+	assert_int_equal(tapbatch_vnet_to_mbuf(&vnet, m, TAPBATCH_RX_L4_CKSUM), 0);
+	set_lens(m, &sf);
+	m->ol_flags |= TX4 | TX_IP;
+	assert_int_equal(from_mbuf(m, &frame), 0);
+	assert_vnet("forwarded", &vnet, &frame.vnet);
+	rte_pktmbuf_free(m);
+
+	sf = (struct superframe){ .payload_len = 3000, .gso_size = 1000, .tcp_flags = 0x10 };
+	superframe_build(&sf, 1);
+	m = make_packet(sf.data, sf.len, sf.len, 0);
+	assert_int_equal(tapbatch_vnet_to_mbuf(&sf.vnet, m, TAPBATCH_RX_L4_CKSUM), 0);
+	set_lens(m, &sf);
+	m->ol_flags |= TX4 | TX_IP;
+	assert_int_equal(from_mbuf(m, &frame), 0);
+	assert_vnet("a superframe", &sf.vnet, &frame.vnet);
+	rte_pktmbuf_free(m);
+}
+
+/* The pseudo-header's address is the last one on the way (RFC 8200, 8.1), so only whoever made
+ * the packet has summed it.
+ */
+static void
+a_routed_packet_keeps_the_sum_it_has(void **state)
+{
+	static const struct tapbatch_vnet_hdr none;
+	struct tapbatch_vnet_hdr vnet = { .flags = TAPBATCH_VNET_F_NEEDS_CSUM };
+	struct tapbatch_frame frame;
+	struct rte_mbuf *m;
+	uint8_t *routing;
+
+	(void)state;
+	sf = (struct superframe){ .udp = true, .ipv6 = true, .ext_hdrs = 2, .payload_len = 60 };
+	superframe_build(&sf, 1);
+	sf.data[sf.l3 + 40] = IPPROTO_ROUTING;
+	routing = &sf.data[sf.l3 + 48];
+	routing[2] = 4;
+	routing[3] = 1;
+	put16(sf.data + sf.l4 + 6, 0x1234);
+	vnet.csum_start = sf.l4;
+	vnet.csum_offset = 6;
+
+	m = make_packet(sf.data, sf.len, sf.len, 0);
+	assert_int_equal(tapbatch_vnet_to_mbuf(&none, m, TAPBATCH_RX_L4_CKSUM), 0);
+	assert_int_equal(m->ol_flags, RTE_MBUF_F_RX_L4_CKSUM_UNKNOWN);
+	rte_pktmbuf_free(m);
+
+	m = make_packet(sf.data, sf.len, sf.len, 0);
+	assert_int_equal(tapbatch_vnet_to_mbuf(&vnet, m, TAPBATCH_RX_L4_CKSUM), 0);
+	assert_int_equal(m->ol_flags, RTE_MBUF_F_RX_L4_CKSUM_NONE);
+	assert_int_equal(from_mbuf(m, &frame), 0);
+	assert_vnet("forwarded", &vnet, &frame.vnet);
+	assert_bytes("forwarded", sf.data, wire, on_the_wire(&frame, m));
+
+	set_lens(m, &sf);
+	m->ol_flags = TX6 | TX_UDP;
+	assert_int_equal(from_mbuf(m, &frame), 0);
+	assert_vnet("asked for", &vnet, &frame.vnet);
+	assert_bytes("asked for", sf.data, wire, on_the_wire(&frame, m));
+	m->ol_flags = TX6 | TX_USO;
+	m->tso_segsz = 20;
+	assert_int_equal(from_mbuf(m, &frame), -ENOTSUP);
+	rte_pktmbuf_free(m);
+
+	/* At its end it is an ordinary one. */
+	routing[3] = 0;
+	m = make_packet(sf.data, sf.len, sf.len, 0);
+	assert_int_equal(tapbatch_vnet_to_mbuf(&none, m, TAPBATCH_RX_L4_CKSUM), 0);
+	assert_int_equal(m->ol_flags, RTE_MBUF_F_RX_L4_CKSUM_BAD);
+	rte_pktmbuf_free(m);
+}
+
 /* Also of packets cut short anywhere, and with any byte of their headers changed. */
 static void
 packet_types_are_those_of_dpdk(void **state)
@@ -876,6 +961,8 @@ main(void)
 		cmocka_unit_test(an_open_checksum_elsewhere_is_completed),
 		cmocka_unit_test(superframes_pass_whole),
 		cmocka_unit_test(a_forwarded_packet_keeps_its_open_checksum),
+		cmocka_unit_test(ipv4_alone_asked_for_leaves_what_was_received),
+		cmocka_unit_test(a_routed_packet_keeps_the_sum_it_has),
 		cmocka_unit_test(packet_types_are_those_of_dpdk),
 		cmocka_unit_test(packet_types_on_tun_are_those_behind_ethernet),
 		cmocka_unit_test(contradicting_virtio_headers_are_refused),

@@ -78,6 +78,28 @@ skip_extensions(const uint8_t *data, uint32_t avail, uint32_t l4, uint8_t *proto
 	return l4;
 }
 
+/* Whether a packet that parse() went through has a routing header with segments left: the
+ * pseudo-header is that of the last address then (RFC 8200, 8.1), not of the one it is on its
+ * way to.
+ */
+static bool
+is_routed(const uint8_t *data, const struct tapbatch_layout *layout)
+{
+	uint32_t at = layout->l3 + sizeof(struct rte_ipv6_hdr);
+	uint8_t proto;
+
+	if (likely(!layout->ipv6 || at == layout->l4))
+		return false;
+	proto = data[layout->l3 + offsetof(struct rte_ipv6_hdr, proto)];
+	while (at < layout->l4) {
+		if (proto == IPPROTO_ROUTING && data[at + 3] != 0)
+			return true;
+		proto = data[at];
+		at += 8 + 8 * data[at + 1];
+	}
+	return false;
+}
+
 /* tapbatch_parse(), but through IPv6 extension headers. */
 static enum tapbatch_parsed
 parse(const uint8_t *data, uint32_t avail, uint32_t frame, bool l3_only,
@@ -184,7 +206,7 @@ edit_ipv4_cksum(struct tapbatch_frame *frame, const uint8_t *data, uint32_t l3, 
 
 /*
  * Leaves the L4 checksum to the kernel: the pseudo-header's sum goes in the field, edited
- * only if it is not there already. With bytes behind what the checksum covers (padding) all
+ * only if it is not there already, or whoever made the packet alone can know it. With bytes behind what the checksum covers (padding) all
  * of it is computed here, as the kernel sums to the end of the frame.
  */
 static int
@@ -202,6 +224,8 @@ open_l4_cksum(const struct rte_mbuf *m, struct tapbatch_frame *frame, const uint
 	if (l4_len == 0)
 		return -EINVAL;
 	memcpy(&old, data + offset, sizeof(old));
+	if (unlikely(is_routed(data, layout)))
+		sum = old;
 	if (unlikely(layout->l4 + l4_len < m->pkt_len)) {
 		sum += tapbatch_cksum_mbuf(m, layout->l4, l4_len);
 		sum = tapbatch_cksum_sub(sum, old);
@@ -291,6 +315,8 @@ from_tx_seg(const struct rte_mbuf *m, bool l3_only, struct tapbatch_frame *frame
 	    layout.l3 != l3 || layout.l4 != l4 || layout.payload != hdr_len ||
 	    layout.proto != proto)
 		return -EINVAL;
+	if (is_routed(data, &layout))
+		return -ENOTSUP;
 	if (!ipv6) {
 		ret = edit_ipv4_cksum(frame, data, l3, m->l3_len);
 		if (ret < 0)
@@ -298,6 +324,45 @@ from_tx_seg(const struct rte_mbuf *m, bool l3_only, struct tapbatch_frame *frame
 	}
 	ret = open_l4_cksum(m, frame, data, &layout);
 	if (ret == 0 && m->pkt_len - hdr_len > m->tso_segsz)
+		set_gso(frame, data, &layout, m->tso_segsz);
+	return ret;
+}
+
+/* The L4 checksum of a packet that some driver received, and that the application sends on,
+ * and its segmentation.
+ */
+static int
+from_rx_l4(const struct rte_mbuf *m, bool l3_only, struct tapbatch_frame *frame,
+	   const uint8_t *data, uint32_t avail)
+{
+	bool open = (m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_NONE;
+	bool lro = m->ol_flags & RTE_MBUF_F_RX_LRO && m->tso_segsz != 0;
+	struct tapbatch_layout layout;
+	uint16_t old;
+	int ret;
+
+	if (!open && !lro)
+		return 0;
+
+	if (parse(data, avail, m->pkt_len, l3_only, &layout) != TAPBATCH_PARSED_L4) {
+		/* Nothing that has a checksum to complete goes as it is. */
+		return lro ? -EINVAL : 0;
+	}
+	lro = lro && layout.l3_end - layout.payload > m->tso_segsz;
+	if (lro && (layout.l4 + covered(data, &layout) != m->pkt_len || m->tso_segsz == UINT16_MAX))
+		return -EINVAL;
+
+	memcpy(&old, data + layout.l4 + cksum_offset(layout.proto), sizeof(old));
+	if (!lro && (!open || (old == 0 && layout.proto == IPPROTO_UDP && !layout.ipv6))) {
+		/* UDP without a checksum keeps none: net_tap marks such packets as open,
+		 * and no pseudo-header sums to 0.
+		 */
+		return 0;
+	}
+	if (!lro && covered(data, &layout) == 0)
+		return 0;
+	ret = open_l4_cksum(m, frame, data, &layout);
+	if (ret == 0 && lro)
 		set_gso(frame, data, &layout, m->tso_segsz);
 	return ret;
 }
@@ -325,8 +390,9 @@ from_tx_cksum(const struct rte_mbuf *m, bool l3_only, struct tapbatch_frame *fra
 		if (ret < 0)
 			return ret;
 	}
+	/* Whoever asks for IPv4's alone has changed no more than that. */
 	if (l4_flag == 0)
-		return 0;
+		return from_rx_l4(m, l3_only, frame, data, avail);
 
 	if (parse(data, avail, m->pkt_len, l3_only, &layout) != TAPBATCH_PARSED_L4 ||
 	    layout.l3 != m->l2_len || layout.l4 != m->l2_len + m->l3_len ||
@@ -362,10 +428,6 @@ static int
 from_rx_flags(const struct rte_mbuf *m, bool l3_only, struct tapbatch_frame *frame,
 	      const uint8_t *data, uint32_t avail)
 {
-	bool open = (m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_NONE;
-	bool lro = m->ol_flags & RTE_MBUF_F_RX_LRO && m->tso_segsz != 0;
-	struct tapbatch_layout layout;
-	uint16_t old;
 	int ret;
 
 	if ((m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_NONE) {
@@ -383,30 +445,7 @@ from_rx_flags(const struct rte_mbuf *m, bool l3_only, struct tapbatch_frame *fra
 				return ret;
 		}
 	}
-	if (!open && !lro)
-		return 0;
-
-	if (parse(data, avail, m->pkt_len, l3_only, &layout) != TAPBATCH_PARSED_L4) {
-		/* Nothing that has a checksum to complete goes as it is. */
-		return lro ? -EINVAL : 0;
-	}
-	lro = lro && layout.l3_end - layout.payload > m->tso_segsz;
-	if (lro && (layout.l4 + covered(data, &layout) != m->pkt_len || m->tso_segsz == UINT16_MAX))
-		return -EINVAL;
-
-	memcpy(&old, data + layout.l4 + cksum_offset(layout.proto), sizeof(old));
-	if (!lro && (!open || (old == 0 && layout.proto == IPPROTO_UDP && !layout.ipv6))) {
-		/* UDP without a checksum keeps none: net_tap marks such packets as open,
-		 * and no pseudo-header sums to 0.
-		 */
-		return 0;
-	}
-	if (!lro && covered(data, &layout) == 0)
-		return 0;
-	ret = open_l4_cksum(m, frame, data, &layout);
-	if (ret == 0 && lro)
-		set_gso(frame, data, &layout, m->tso_segsz);
-	return ret;
+	return from_rx_l4(m, l3_only, frame, data, avail);
 }
 
 int
@@ -538,6 +577,8 @@ verify_l4(const struct rte_mbuf *m, const uint8_t *data, const struct tapbatch_l
 
 	if (l4_len == 0)
 		return RTE_MBUF_F_RX_L4_CKSUM_BAD;
+	if (unlikely(is_routed(data, layout)))
+		return RTE_MBUF_F_RX_L4_CKSUM_UNKNOWN;
 	if (layout->proto == IPPROTO_UDP) {
 		const struct rte_udp_hdr *udp = (const void *)(data + layout->l4);
 

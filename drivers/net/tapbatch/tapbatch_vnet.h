@@ -48,10 +48,12 @@ tapbatch_vnet_is_plain(uint64_t ol_flags)
  * protocol headers that offloads edit (IPv4 checksum, pseudo-header sums,
  * lengths of a superframe), from the mbuf's Tx flags:
  * RTE_MBUF_F_TX_IP_CKSUM, _TCP_CKSUM, _UDP_CKSUM, _TCP_SEG, _UDP_SEG; and where no
- * Tx flag asks for anything, from the Rx flags of an mbuf that came from a driver like
- * this one: RTE_MBUF_F_RX_LRO with tso_segsz, RTE_MBUF_F_RX_L4_CKSUM_NONE (and
- * RTE_MBUF_F_RX_IP_CKSUM_NONE). Nothing of the mbuf is changed, and no tx_prepare is
- * needed before.
+ * Tx flag asks for anything, or for IPv4's checksum alone, from the Rx flags of an mbuf
+ * that came from a driver like this one: RTE_MBUF_F_RX_LRO with tso_segsz,
+ * RTE_MBUF_F_RX_L4_CKSUM_NONE (and RTE_MBUF_F_RX_IP_CKSUM_NONE). Nothing of the mbuf is
+ * changed, and no tx_prepare is needed before, but for IPv6 packets with a routing header
+ * that has segments left: theirs must have the pseudo-header's sum, since the last address
+ * on the way is in it, and they are not segmented.
  *
  * A packet that asks for segmentation and fits in one segment goes out as a plain one.
  * Packets with bytes behind the IP packet (padding) get their checksum here, since the
