@@ -12,6 +12,7 @@
 
 #include <rte_debug.h>
 #include <rte_dev.h>
+#include <rte_devargs.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
@@ -39,10 +40,14 @@ on_signal(int number __rte_unused)
 static void
 make_port(void)
 {
+	struct rte_devargs *asked;
 	int ret;
 
 	if (rte_eth_dev_count_avail() > 0)
 		return;
+	/* EAL goes on without a device that failed. */
+	RTE_EAL_DEVARGS_FOREACH("vdev", asked)
+	rte_exit(EXIT_FAILURE, "no port %s (see above)\n", asked->name);
 	ret = rte_eal_hotplug_add("vdev", "net_tapbatch0", "iface=echo0,type=tun");
 	if (ret < 0)
 		rte_exit(EXIT_FAILURE, "no port net_tapbatch0: %s\n", rte_strerror(-ret));

@@ -39,5 +39,8 @@ works "it ends" job_wait echo || true
 
 job_start echo "$TAPBATCH_BUILD/examples/dpdk-icmp_echo" -l 0 -m 64 --no-huge --no-shconf \
 	--no-pci --no-telemetry --vdev=net_tapbatch0,iface=e1,txqlen=none
-ok "without a port it says why and ends" eval '! job_wait echo 5 && grep -q txqlen "$TEST_TMP/echo.log"'
+status=0
+job_wait echo 5 || status=$?
+is "without the port that was asked for it ends" "$status" 1
+like "and says why" "$(cat "$TEST_TMP/echo.log")" 'txqlen=none.*no port net_tapbatch0'
 done_testing
