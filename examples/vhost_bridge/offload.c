@@ -25,7 +25,7 @@
  * Returns the offset of TCP or UDP, 0 if neither comes within the first segment.
  */
 static uint32_t
-skip_extensions(const struct rte_mbuf *m, uint32_t ip, uint8_t *proto)
+skip_extensions(const struct rte_mbuf *m, uint32_t ip, uint8_t *proto, bool *routed)
 {
 	uint32_t off = ip + sizeof(struct rte_ipv6_hdr);
 
@@ -37,8 +37,9 @@ skip_extensions(const struct rte_mbuf *m, uint32_t ip, uint8_t *proto)
 		const uint8_t *ext = rte_pktmbuf_mtod_offset(m, const uint8_t *, off);
 
 		/* RFC 8200, 4.2: next header, length in 8 bytes beyond the first 8. */
-		if (off + 2 > m->data_len)
+		if (off + 4 > m->data_len)
 			return 0;
+		*routed |= *proto == IPPROTO_ROUTING && ext[3] != 0;
 		*proto = ext[0];
 		off += (ext[1] + 1u) * 8;
 	}
@@ -47,10 +48,10 @@ skip_extensions(const struct rte_mbuf *m, uint32_t ip, uint8_t *proto)
 
 /* The same for IPv6 with extension headers as rte_net_get_ptype() does without. */
 static uint32_t
-parse_extensions(const struct rte_mbuf *m, struct rte_net_hdr_lens *lens)
+parse_extensions(const struct rte_mbuf *m, struct rte_net_hdr_lens *lens, bool *routed)
 {
 	uint8_t proto;
-	uint32_t off = skip_extensions(m, lens->l2_len, &proto);
+	uint32_t off = skip_extensions(m, lens->l2_len, &proto, routed);
 
 	if (off == 0)
 		return 0;
@@ -76,8 +77,9 @@ parse(const struct rte_mbuf *m, struct vb_headers *headers)
 	uint32_t hdr_len;
 	uint32_t l3_end;
 
+	headers->routed = false;
 	if ((ptype & RTE_PTYPE_L3_MASK) == RTE_PTYPE_L3_IPV6_EXT)
-		ptype = (ptype & ~RTE_PTYPE_L4_MASK) | parse_extensions(m, &lens);
+		ptype = (ptype & ~RTE_PTYPE_L4_MASK) | parse_extensions(m, &lens, &headers->routed);
 	headers->tcp = (ptype & RTE_PTYPE_L4_MASK) == RTE_PTYPE_L4_TCP;
 	if (!headers->tcp && (ptype & RTE_PTYPE_L4_MASK) != RTE_PTYPE_L4_UDP)
 		return false;
@@ -107,8 +109,8 @@ parse(const struct rte_mbuf *m, struct vb_headers *headers)
 	return l3_end <= m->pkt_len && l3_end >= hdr_len;
 }
 
-static rte_be16_t *
-l4_cksum(struct rte_mbuf *m, const struct vb_headers *headers)
+rte_be16_t *
+vb_offload_l4_cksum(struct rte_mbuf *m, const struct vb_headers *headers)
 {
 	return rte_pktmbuf_mtod_offset(m, rte_be16_t *,
 				       headers->l2 + headers->l3 +
@@ -117,10 +119,15 @@ l4_cksum(struct rte_mbuf *m, const struct vb_headers *headers)
 							offsetof(struct rte_udp_hdr, dgram_cksum)));
 }
 
-/* Of the whole L4 length, also in a superframe, as virtio wants it. */
+/* Of the whole L4 length, also in a superframe, as virtio wants it. That of a packet which is
+ * routed on has the last address, not the next (RFC 8200, 8.1): whoever left the checksum open
+ * has summed it.
+ */
 static rte_be16_t
 pseudo_sum(struct rte_mbuf *m, const struct vb_headers *headers)
 {
+	if (headers->routed)
+		return *vb_offload_l4_cksum(m, headers);
 	if (headers->ipv6) {
 		/* Of what follows the extension headers, if there are any. */
 		const struct rte_ipv6_hdr *ip = rte_pktmbuf_mtod_offset(m,
@@ -188,10 +195,10 @@ vb_offload_cksum(struct rte_mbuf *m, const struct vb_headers *headers, bool comp
 		ask_for_cksum(m, headers);
 		return;
 	}
-	*l4_cksum(m, headers) = pseudo_sum(m, headers);
+	*vb_offload_l4_cksum(m, headers) = pseudo_sum(m, headers);
 	sum = (uint16_t)~sum_range(m, headers->l2 + headers->l3, headers->end);
 	/* UDP: zero would say that there is none (RFC 768). */
-	*l4_cksum(m, headers) = sum == 0 && !headers->tcp ? UINT16_MAX : sum;
+	*vb_offload_l4_cksum(m, headers) = sum == 0 && !headers->tcp ? UINT16_MAX : sum;
 }
 
 /*
@@ -211,7 +218,7 @@ whole(struct rte_mbuf **m, const struct vb_headers *headers)
 
 	if (head == NULL)
 		return VB_NO_MBUF;
-	*l4_cksum(body, headers) = pseudo_sum(body, headers);
+	*vb_offload_l4_cksum(body, headers) = pseudo_sum(body, headers);
 	rte_memcpy(rte_pktmbuf_mtod(head, void *), rte_pktmbuf_mtod(body, void *), first);
 	head->data_len = first;
 	head->pkt_len = body->pkt_len;

@@ -43,6 +43,7 @@ struct vb_headers {
 	uint16_t l4;
 	bool ipv6;
 	bool tcp;     /* else UDP */
+	bool routed;  /* IPv6 routing header with segments left */
 	uint32_t end; /* offset where the IP packet ends */
 };
 
@@ -62,6 +63,9 @@ enum vb_ready vb_offload_to_guest(struct rte_mbuf **m, uint64_t features,
  * understands Rx flags itself.
  */
 enum vb_ready vb_offload_to_port(struct rte_mbuf *m);
+
+/* Where in its first segment a packet has its L4 checksum. */
+rte_be16_t *vb_offload_l4_cksum(struct rte_mbuf *m, const struct vb_headers *headers);
 
 /*
  * Asks for the checksum of one packet whose headers are known, or, if the

@@ -73,6 +73,20 @@ refer(struct rte_mbuf *pkt, struct cursor *c, uint32_t len, struct rte_mempool *
 	return 0;
 }
 
+/* The open checksum of one segment, where that of the superframe is known, but not what of. */
+static void
+edit_open_cksum(struct rte_mbuf *pkt, const struct vb_headers *headers, uint32_t len)
+{
+	rte_be16_t *field = vb_offload_l4_cksum(pkt, headers);
+	uint32_t l4 = headers->l2 + headers->l3;
+	uint32_t sum = *field;
+
+	sum += (uint16_t)~rte_cpu_to_be_16((uint16_t)(headers->end - l4));
+	sum += rte_cpu_to_be_16((uint16_t)(headers->l4 + len));
+	sum = (sum & 0xffff) + (sum >> 16);
+	*field = (rte_be16_t)((sum & 0xffff) + (sum >> 16));
+}
+
 static void
 edit_headers(struct rte_mbuf *pkt, const struct vb_headers *headers, uint32_t index,
 	     uint32_t offset, uint32_t len, bool last)
@@ -94,6 +108,8 @@ edit_headers(struct rte_mbuf *pkt, const struct vb_headers *headers, uint32_t in
 		ip->hdr_checksum = 0;
 		ip->hdr_checksum = rte_ipv4_cksum(ip);
 	}
+	if (headers->routed)
+		edit_open_cksum(pkt, headers, len);
 	if (headers->tcp) {
 		struct rte_tcp_hdr *tcp = l4;
 

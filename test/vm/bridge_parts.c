@@ -421,6 +421,62 @@ checksums_behind_ipv6_extension_headers_are_completed(void **state)
 			}
 }
 
+/* To an address that only the sum in the checksum's field tells. */
+static void
+checksums_of_routed_packets_follow_the_sum_they_have(void **state)
+{
+	static const enum kind kinds[] = { TCP6, UDP6 };
+	struct rte_mbuf *out[64];
+	struct vb_headers headers;
+	unsigned int k;
+
+	(void)state;
+	for (k = 0; k < RTE_DIM(kinds) * 2; k++) {
+		enum kind kind = kinds[k / 2];
+		bool super = k % 2;
+		uint32_t l4 = RTE_ETHER_HDR_LEN + 40 + 16;
+		struct rte_mbuf *m = make_frame(kind, super ? 3000 : 999, 0);
+		uint8_t next[16], last[16] = { 0xfd, 1, 2, 3, [15] = 9 };
+		uint8_t *frame;
+		uint16_t open;
+		int n = 1;
+		int i;
+
+		add_extensions(m, 2);
+		frame = rte_pktmbuf_mtod(m, uint8_t *);
+		frame[RTE_ETHER_HDR_LEN + 40] = IPPROTO_ROUTING;
+		frame[l4 - 8 + 2] = 4;
+		frame[l4 - 8 + 3] = 1; /* segments left */
+		memcpy(next, &frame[RTE_ETHER_HDR_LEN + 24], 16);
+		memcpy(&frame[RTE_ETHER_HDR_LEN + 24], last, 16);
+		open = pseudo_behind(frame, m->pkt_len, 2, kind);
+		memcpy(&frame[RTE_ETHER_HDR_LEN + 24], next, 16);
+		memcpy(&frame[l4 + (is_tcp[kind] ? 16 : 6)], &open, sizeof(open));
+		if (super) {
+			m->ol_flags |= RTE_MBUF_F_RX_LRO;
+			m->tso_segsz = SEGSZ;
+			assert_int_equal(vb_offload_to_guest(&m, 0, &headers), VB_SEGMENT);
+			n = vb_segment(m, &headers, true, out, RTE_DIM(out));
+			assert_int_equal(n, 3);
+		} else {
+			assert_int_equal(vb_offload_to_guest(&m, 0, &headers), VB_READY);
+			out[0] = m;
+		}
+		for (i = 0; i < n; i++) {
+			uint8_t got[2048];
+			uint32_t len = out[i]->pkt_len;
+			uint32_t sum;
+
+			memcpy(got, flat(out[i]), len);
+			memcpy(got + RTE_ETHER_HDR_LEN + 24, last, 16);
+			sum = rte_raw_cksum(got + l4, len - l4);
+			sum += pseudo_behind(got, len, 2, kind);
+			assert_int_equal((sum & 0xffff) + (sum >> 16), 0xffff);
+		}
+		rte_pktmbuf_free_bulk(out, n);
+	}
+}
+
 static void
 extension_headers_that_lie_are_found(void **state)
 {
@@ -634,6 +690,7 @@ main(void)
 		cmocka_unit_test(superframes_pass_whole_or_are_split),
 		cmocka_unit_test(segments_of_odd_size_have_right_checksums),
 		cmocka_unit_test(checksums_behind_ipv6_extension_headers_are_completed),
+		cmocka_unit_test(checksums_of_routed_packets_follow_the_sum_they_have),
 		cmocka_unit_test(extension_headers_that_lie_are_found),
 		cmocka_unit_test(a_superframe_with_cwr_is_split),
 		cmocka_unit_test(lies_are_found),
